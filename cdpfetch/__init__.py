@@ -1,0 +1,1 @@
+"""cdpfetch: the web as files, fetched through the system Chrome."""

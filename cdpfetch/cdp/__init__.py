@@ -1,0 +1,1 @@
+"""The Chrome DevTools Protocol, from the pipe up to tabs; knows nothing of the daemon."""

@@ -1,0 +1,1 @@
+"""The resident process that owns Chrome, the profile, the tabs and the extraction workers."""

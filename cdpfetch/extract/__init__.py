@@ -1,0 +1,1 @@
+"""Captured pages and saved files become markdown and text; runs in worker processes."""
