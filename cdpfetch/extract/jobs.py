@@ -1,0 +1,46 @@
+"""One job of a worker: from a job's fields to files in its ``out_dir`` and an answer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cdpfetch.extract.files import extract_file
+from cdpfetch.extract.html import extract_page
+
+if TYPE_CHECKING:
+    from cdpfetch.extract.result import Extraction
+
+_WARM_PAGE = """<!doctype html><html><head><title>Warm</title></head><body><nav><a href="/">Home</a></nav><main><h1>Warm</h1>
+<p>One paragraph of plain prose, long enough to be taken as content by every rule, with a <a href="a">link</a>.</p>
+<pre><code class="language-c">int main;</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>
+<ul><li>one</li><li>two</li></ul></main></body></html>"""
+
+
+def warm() -> None:
+    """Import and run everything once, so that the first job is as fast as the next."""
+    extract_page(_WARM_PAGE, "http://localhost/")
+    import kreuzberg  # noqa: F401
+
+
+def run_job(job: dict[str, Any]) -> dict[str, Any]:
+    """Run one job: ``op`` (page|file), ``path``, ``url``, ``out_dir`` and, optionally, ``content_type``, ``charset``,
+    ``extractor``, ``visible_chars``.
+
+    Raises ValueError for a job that can't be understood, OSError for files that can't be read or written.
+    """
+    return extract(job).save(job["out_dir"])
+
+
+def extract(job: dict[str, Any]) -> Extraction:
+    op, path, url = job.get("op"), job["path"], job.get("url") or ""
+    extractor = job.get("extractor") or "auto"
+    if op == "page":
+        with open(path, encoding="utf-8", errors="replace") as f:
+            html = f.read()
+        return extract_page(html, url, extractor=extractor, visible_chars=job.get("visible_chars"))
+    if op == "file":
+        return extract_file(
+            path, content_type=job.get("content_type"), charset=job.get("charset"), url=url, extractor=extractor
+        )
+    raise ValueError(f"unknown op {op!r} for {os.path.basename(path)}")

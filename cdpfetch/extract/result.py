@@ -1,0 +1,118 @@
+"""What an extraction gives: readable bodies and what is known about them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+MARKDOWN = "text/markdown"
+PLAIN = "text/plain"
+# An outline is for orientation; a hostile page must not make the answer line grow without bound.
+MAX_OUTLINE = 1000
+MAX_FACTS = 20
+MAX_FACT_CHARS = 200
+
+
+class Body(NamedTuple):
+    """A readable body that is not yet on disk.
+
+    Attributes:
+        name: file name inside the document's directory.
+        role: ``content`` (Markdown) or ``text`` (plain text).
+        content_type: essence of its media type.
+        text: the whole body.
+    """
+
+    name: str
+    role: str
+    content_type: str
+    text: str
+
+
+def content_body(text: str) -> Body:
+    """Markdown for the agent."""
+    return Body("content.md", "content", MARKDOWN, text)
+
+
+def text_body(text: str) -> Body:
+    """Plain text, literally as decoded."""
+    return Body("text.txt", "text", PLAIN, text)
+
+
+class Extraction(NamedTuple):
+    """The outcome of one extraction.
+
+    Attributes:
+        content: the primary readable body, or None when there is nothing to read.
+        title: one line, or None.
+        facts: short human-readable facts (author, date, site, dimensions ...).
+        excerpt: first prose, one line, or None.
+        outline: ``{"level", "text", "line"}`` of the headings.
+        coverage: extracted / visible characters (0..1), or None where that means nothing.
+        warnings: ``{"code", "message"}``.
+        meta: structured values behind the facts (snake_case), for metadata.json.
+    """
+
+    content: Body | None
+    title: str | None = None
+    facts: tuple[str, ...] = ()
+    excerpt: str | None = None
+    outline: tuple[dict[str, Any], ...] = ()
+    coverage: float | None = None
+    warnings: tuple[dict[str, str], ...] = ()
+    meta: dict[str, Any] = {}  # noqa: RUF012 - NamedTuple default, never mutated
+
+    @property
+    def text(self) -> str:
+        """The primary body's text, or an empty string."""
+        return self.content.text if self.content else ""
+
+    def save(self, out_dir: str) -> dict[str, Any]:
+        """Write the body into ``out_dir`` and return the worker's answer (JSON-ready).  OSError passes through."""
+        content = None
+        if self.content is not None:
+            with open(
+                os.path.join(out_dir, self.content.name), "w", encoding="utf-8", errors="replace", newline=""
+            ) as f:
+                f.write(self.content.text)
+            content = {"name": self.content.name, "role": self.content.role, "content_type": self.content.content_type}
+        return {
+            "content": content,
+            "bodies": [],
+            "title": self.title,
+            "facts": [fact[:MAX_FACT_CHARS] for fact in self.facts[:MAX_FACTS]],
+            "excerpt": self.excerpt,
+            "outline": list(self.outline[:MAX_OUTLINE]),
+            "coverage": self.coverage,
+            "warnings": list(self.warnings),
+            "meta": self.meta,
+        }
+
+
+def warning(code: str, message: str) -> dict[str, str]:
+    """A warning as it stands in ``--json``."""
+    return {"code": code, "message": message}
+
+
+def readable(body: Body, **fields: Any) -> Extraction:
+    """An Extraction around ``body`` with its outline and excerpt taken from the text."""
+    from cdpfetch import outline
+
+    if body.role == "content":
+        fields.setdefault("outline", tuple(outline.outline(body.text)[:MAX_OUTLINE]))
+        fields.setdefault("excerpt", outline.excerpt(body.text))
+    else:
+        fields.setdefault("excerpt", first_line(body.text))
+    return Extraction(body, **fields)
+
+
+def first_line(text: str, limit: int = 260) -> str | None:
+    """The first lines of a plain text, as one line of at most ``limit`` characters."""
+    words = text[: limit * 8].split()
+    line = " ".join(words)
+    if not line:
+        return None
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[limit // 2 :] else cut) + "…"
