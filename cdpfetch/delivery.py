@@ -86,12 +86,12 @@ def human_bytes(count: int) -> str:
     """A size for people, decimal units: ``812 B``, ``25.9 KB``, ``1.2 MB``."""
     if count < 1000:
         return f"{count} B"
-    size = float(count)
-    for unit in ("KB", "MB", "GB"):
+    size = count / 1000
+    units = ["GB", "MB", "KB"]
+    while size >= 999.95 and len(units) > 1:
         size /= 1000
-        if size < 999.95:
-            break
-    return f"{size:.1f} {unit}"
+        units.pop()
+    return f"{size:.1f} {units[-1]}"
 
 
 def one_line(text: str, limit: int = _LINE_LIMIT) -> str:

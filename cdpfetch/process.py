@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import namedtuple
+from typing import NamedTuple
 
 _PROC = "/proc"
-# pid (int), started (see ``start_time``), command (see ``command_line``).
-Process = namedtuple("Process", ["pid", "started", "command"])
+# A name of its own, so that a type checker looks at both branches.
+_LINUX: bool = sys.platform == "linux"
+
+
+class Process(NamedTuple):
+    """A process as it was seen: ``started`` as by ``start_time``, ``command`` as by ``command_line``."""
+
+    pid: int
+    started: str
+    command: str
 
 
 def start_time(pid: int) -> str | None:
-    """When a process started: Linux clock ticks since boot, elsewhere ``ps``'s date; None when there is no such process.
+    """When a process started: Linux clock ticks since boot, elsewhere ``ps``'s date; None when it is gone or a zombie.
 
-    A zombie counts as gone.  The text is only good for comparison with another one of the same machine.
+    The text is only good for comparison with another one of the same machine.
     """
-    if sys.platform == "linux":
+    if _LINUX:
         fields = _stat(pid)
         return fields[19] if fields and fields[0] not in "ZX" else None
     line = _ps(["-o", "stat=,lstart=", "-p", str(pid)]).strip()
@@ -31,7 +39,7 @@ def start_time(pid: int) -> str | None:
 
 def command_line(pid: int) -> str:
     """The arguments of a process joined by blanks; empty when it is gone or a zombie."""
-    if sys.platform == "linux":
+    if _LINUX:
         try:
             with open(f"{_PROC}/{pid}/cmdline", "rb") as file:
                 return os.fsdecode(file.read().rstrip(b"\0").replace(b"\0", b" "))
@@ -69,7 +77,7 @@ def descendants(pid: int) -> list[Process]:
 def _parents() -> dict[int, int]:
     """The parent of every process that can be seen."""
     parents: dict[int, int] = {}
-    if sys.platform == "linux":
+    if _LINUX:
         for name in os.listdir(_PROC):
             fields = _stat(int(name)) if name.isdigit() else None
             if fields:
@@ -96,8 +104,8 @@ def _ps(arguments: list[str]) -> str:
 
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
     try:
-        done = subprocess.run(  # noqa: S603 - fixed arguments and numbers only
-            ["ps", *arguments],  # noqa: S607 - its place differs between systems
+        done = subprocess.run(
+            ["ps", *arguments],
             capture_output=True,
             text=True,
             errors="replace",
