@@ -11,10 +11,10 @@ from cdpfetch.extract.html import extract_page
 if TYPE_CHECKING:
     from cdpfetch.extract.result import Extraction
 
-_WARM_PAGE = """<!doctype html><html><head><title>Warm</title></head><body><nav><a href="/">Home</a></nav><main><h1>Warm</h1>
-<p>One paragraph of plain prose, long enough to be taken as content by every rule, with a <a href="a">link</a>.</p>
-<pre><code class="language-c">int main;</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>
-<ul><li>one</li><li>two</li></ul></main></body></html>"""
+_WARM_PAGE = """<!doctype html><html><head><title>Warm</title></head><body><nav><a href="/">Home</a></nav>
+<main><h1>Warm</h1><p>One paragraph of plain prose, long enough to be taken as content, with a <a href="a">link</a>.</p>
+<pre><code class="language-c">int main;</code></pre><ul><li>one</li><li>two</li></ul>
+<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></main></body></html>"""
 
 
 def warm() -> None:

@@ -15,11 +15,9 @@ _PR_SET_PDEATHSIG = 1
 def die_with_parent(parent: int) -> None:
     """End this process when its parent ends (Linux), and at once when that has already happened."""
     if sys.platform == "linux":
-        try:
+        # A libc without prctl: end of input and the alarm still end the process.
+        with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        except (OSError, AttributeError):
-            # A libc without prctl: end of input and the alarm still end the process.
-            pass
     if parent and os.getppid() != parent:
         raise SystemExit(0)
 
@@ -32,11 +30,9 @@ def cap_memory(megabytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
-    try:
+    # macOS refuses; there the parent's deadline and the recycling by resident size remain.
+    with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
-    except (OSError, ValueError):
-        # macOS refuses; there the parent's deadline and the recycling by resident size remain.
-        pass
 
 
 def no_core_files() -> None:

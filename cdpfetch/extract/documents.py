@@ -1,0 +1,126 @@
+"""Office documents and PDFs by kreuzberg, OCR off, with the mends that its output needs."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from typing import Any
+
+from cdpfetch.extract.result import Extraction, content_body, readable, warning
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OPEN = "application/vnd.oasis.opendocument."
+TYPES = frozenset(
+    {
+        "application/pdf",
+        "application/msword",
+        "application/vnd.ms-excel",
+        "application/vnd.ms-powerpoint",
+        "application/vnd.ms-outlook",
+        "application/rtf",
+        "text/rtf",
+        "application/epub+zip",
+        *(
+            _OFFICE + kind
+            for kind in ("wordprocessingml.document", "spreadsheetml.sheet", "presentationml.presentation")
+        ),
+        *(_OPEN + kind for kind in ("text", "spreadsheet", "presentation")),
+    }
+)
+_RENAMED = {"text/rtf": "application/rtf"}
+# What a package may unpack to, and the share of that which makes it a bomb rather than a large document.
+MAX_UNPACKED = 300 << 20
+MAX_RATIO = 200
+_TINY = 20 << 20
+# A midnight that the sheet does not show: dates without a time of day.
+_MIDNIGHT = re.compile(r"(?<=\d{4}-\d\d-\d\d) 00:00:00(?= \|)")
+_PAGE_MARK = "\n\n<!-- page {page_num} -->\n\n"
+_ENCRYPTED = re.compile(r"password|encrypt|protected", re.IGNORECASE)
+
+
+def extract(path: str, kind: str) -> Extraction:
+    """The text of the document at ``path`` as Markdown; a warning instead when there is none to be had."""
+    if note := _refused(path):
+        return Extraction(None, warnings=(note,))
+    import kreuzberg
+
+    try:
+        result = kreuzberg.extract_file_sync(path, _RENAMED.get(kind, kind), _config(kind))
+    except kreuzberg.KreuzbergError as error:
+        return Extraction(None, warnings=(_failure(kind, str(error)),))
+    text = _mend(result.content, kind)
+    title, facts, meta = _about(dict(result.metadata or {}), kind)
+    if not re.sub(r"<!-- page \d+ -->", "", text).strip():
+        return Extraction(None, title=title, facts=facts, meta=meta, warnings=(_nothing(kind),))
+    return readable(content_body(text), title=title, facts=facts, meta=meta)
+
+
+def _config(kind: str) -> Any:
+    from kreuzberg import ConcurrencyConfig, PageConfig
+    from kreuzberg import ExtractionConfig as Config
+
+    pages = PageConfig(insert_page_markers=True, marker_format=_PAGE_MARK) if kind == "application/pdf" else None
+    # disable_ocr is missing in the package's own stubs.
+    options: dict[str, Any] = {"output_format": "markdown", "use_cache": False, "disable_ocr": True, "pages": pages}
+    return Config(**options, concurrency=ConcurrencyConfig(max_threads=1))
+
+
+def _refused(path: str) -> dict[str, str] | None:
+    """A warning for a package whose declared size makes it a bomb."""
+    if not zipfile.is_zipfile(path):
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        return warning("extraction_failed", f"the document is broken: {error}")
+    packed = sum(info.compress_size for info in infos) or 1
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > MAX_UNPACKED or (unpacked > _TINY and unpacked / packed > MAX_RATIO):
+        return warning(
+            "too_large",
+            f"not converted: {packed} bytes would unpack to {unpacked}, which looks like a decompression bomb",
+        )
+    return None
+
+
+def _failure(kind: str, reason: str) -> dict[str, str]:
+    name = kind.rpartition("/")[2]
+    if _ENCRYPTED.search(reason):
+        return warning("encrypted", "the document is encrypted: its text needs a password")
+    return warning(
+        "extraction_failed", f"no text could be read from this {name} file: {' '.join(reason.split())[:300]}"
+    )
+
+
+def _nothing(kind: str) -> dict[str, str]:
+    if kind == "application/pdf":
+        return warning("no_text", "the PDF holds no text: its pages are images (a scan), and OCR is off")
+    return warning("no_text", "the document holds no text")
+
+
+def _mend(text: str, kind: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\x00", "")
+    if "spreadsheet" in kind or "excel" in kind:
+        text = _MIDNIGHT.sub("", text)
+    return text.strip() + "\n"
+
+
+def _about(metadata: dict[str, Any], kind: str) -> tuple[str | None, tuple[str, ...], dict[str, Any]]:
+    title = metadata.get("title")
+    title = " ".join(title.split())[:500] if isinstance(title, str) else None
+    authors = metadata.get("authors")
+    author = ", ".join(map(str, authors)) if isinstance(authors, list) else None
+    facts, meta = [], {"document_type": kind}
+    if author and author.lower() not in ("anonymous", "python-docx", "openpyxl", "unknown"):
+        facts.append(f"by {author}")
+        meta["author"] = author
+    for key, label in (("page_count", "pages"), ("sheet_count", "sheets"), ("slide_count", "slides")):
+        count = metadata.get(key)
+        if isinstance(count, int) and count > 0:
+            facts.append(f"{count} {label if count != 1 else label[:-1]}")
+            meta[key] = str(count)
+    for key in ("created_at", "modified_at"):
+        if isinstance(metadata.get(key), str):
+            meta[key] = metadata[key]
+    return title or None, tuple(facts), meta
