@@ -102,7 +102,7 @@ class Classified(NamedTuple):
 
 
 def parse(text: str) -> Address | None:
-    """The address that ``text`` spells, with or without brackets and zone, or None; an IPv4-mapped one as the IPv4 it is."""
+    """The address that ``text`` spells (brackets and zone are dropped), or None; an IPv4-mapped one as IPv4."""
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
     try:

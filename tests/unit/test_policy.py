@@ -254,7 +254,7 @@ def test_one_allowed_address_is_enough_for_localhost() -> None:
         "a..b",
         "[::1",
         "::1:99999",
-    ],  # fmt: skip
+    ],
 )
 def test_a_malformed_entry_is_named(entry: str) -> None:
     with pytest.raises(ConfigError) as caught:
