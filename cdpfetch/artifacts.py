@@ -17,7 +17,7 @@ from cdpfetch.errors import CdpFetchError, InvalidRequest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
+    from typing import Any, Self
 
 METADATA = "metadata.json"
 INCOMING = ".incoming-"
@@ -124,7 +124,7 @@ class Draft:
         except OSError as error:
             raise write_error(self.root, error) from error
 
-    def __enter__(self) -> Draft:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

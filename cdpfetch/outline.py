@@ -128,7 +128,7 @@ def _cut(text: str, limit: int) -> str:
         return text
     head = text[: limit - 1]
     space = head.rfind(" ")
-    if space > limit // 2:
+    if space > limit // 2 and text[limit - 1] != " ":
         head = head[:space]
     return head.rstrip(" ,;:-") + "…"
 

@@ -1,0 +1,57 @@
+"""A process is a number with a start time and a command line."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cdpfetch import process
+
+
+@pytest.fixture
+def child():
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()", "cdpfetch-test-word"], stdin=subprocess.PIPE
+    ) as running:
+        yield running
+        running.kill()
+
+
+def test_our_own_start_time_is_stable():
+    started = process.start_time(os.getpid())
+    assert started
+    assert process.start_time(os.getpid()) == started
+
+
+def test_a_child_is_recognised_by_time_and_words(child):
+    started = process.start_time(child.pid)
+    assert started is not None
+    assert process.is_ours(child.pid, started, "cdpfetch-test-word")
+    assert not process.is_ours(child.pid, started, "another-word")
+    assert not process.is_ours(child.pid, "1", "cdpfetch-test-word")
+    assert "cdpfetch-test-word" in process.command_line(child.pid)
+
+
+def test_an_integer_start_time_will_do(child):
+    started = process.start_time(child.pid)
+    if started is not None and started.isdigit():
+        assert process.is_ours(child.pid, int(started), "cdpfetch-test-word")
+
+
+def test_the_dead_are_gone_even_as_zombies(child):
+    seen = next(one for one in process.descendants(os.getpid()) if one.pid == child.pid)
+    assert process.is_alive(seen)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert process.start_time(child.pid) is None
+    assert not process.is_alive(seen)
+    child.wait()
+    assert process.start_time(child.pid) is None
+    assert process.command_line(child.pid) == ""
+
+
+def test_low_numbers_are_never_ours():
+    assert not process.is_ours(1, process.start_time(1) or "", "")
+    assert not process.is_ours(0, "", "")
+    assert process.start_time(2**22 + 7) is None
