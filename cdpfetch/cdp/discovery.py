@@ -1,0 +1,87 @@
+"""Finding the system's Chrome: a setting first, then the platform's usual places; never a download."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+from cdpfetch.errors import CdpFetchError
+
+# In the order of preference: Chrome, Chrome for Testing, Chromium, Edge.
+_LINUX_NAMES = (
+    "google-chrome-stable",
+    "google-chrome",
+    "chrome",
+    "google-chrome-beta",
+    "google-chrome-unstable",
+    "chrome-for-testing",
+    "chromium",
+    "chromium-browser",
+    "microsoft-edge-stable",
+    "microsoft-edge",
+)
+_LINUX_PLACES = (
+    "/opt/google/chrome/chrome",
+    "/opt/chrome/chrome",
+    "/usr/bin/chromium",
+    "/usr/lib/chromium/chromium",
+    "/snap/bin/chromium",
+    "/opt/microsoft/msedge/msedge",
+)
+_MAC_APPS = (
+    ("Google Chrome.app", "Google Chrome"),
+    ("Google Chrome for Testing.app", "Google Chrome for Testing"),
+    ("Google Chrome Beta.app", "Google Chrome Beta"),
+    ("Chromium.app", "Chromium"),
+    ("Microsoft Edge.app", "Microsoft Edge"),
+)
+
+SETTING_HINT = (
+    "install Chrome or Chromium (on Debian: apt-get install chromium), "
+    "or name it: cdpfetch config set browser.executable_path /path/to/chrome"
+)
+
+
+def find_chrome(executable_path: str | None = None) -> str:
+    """The absolute path of the browser to run.
+
+    Raises CdpFetchError(browser_not_found), naming the setting.
+    """
+    if executable_path:
+        found = shutil.which(os.path.expanduser(executable_path))
+        if found is None:
+            raise CdpFetchError(
+                "browser_not_found",
+                f"browser.executable_path is {executable_path!r}, which is not an executable file",
+                SETTING_HINT,
+            )
+        return os.path.abspath(found)
+    for candidate in candidates(sys.platform, os.path.expanduser("~")):
+        found = shutil.which(candidate)
+        if found is not None:
+            return os.path.abspath(found)
+    raise CdpFetchError("browser_not_found", "no Chrome, Chromium or Edge was found on this machine", SETTING_HINT)
+
+
+def candidates(platform: str, home: str) -> list[str]:
+    """Commands and paths to try on a platform (``sys.platform``'s values), best first."""
+    if platform == "darwin":
+        return [
+            os.path.join(root, "Applications", app, "Contents", "MacOS", binary)
+            for app, binary in _MAC_APPS
+            for root in ("/", home)
+        ]
+    return [*_LINUX_NAMES, *_LINUX_PLACES]
+
+
+def read_version(executable: str, timeout: float = 10.0) -> str | None:
+    """The version that ``--version`` prints (``"156.0.8078.114"``), or None; blocks for up to ``timeout`` seconds."""
+    try:
+        printed = subprocess.run(  # noqa: S603 - the executable is the browser that we are about to run
+            [executable, "--version"], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return next((word for word in printed.split() if word[0].isdigit() and "." in word), None)

@@ -1,0 +1,88 @@
+"""One file that Chrome is writing for us."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import Callable
+
+from cdpfetch.cdp.connection import Session
+from cdpfetch.cdp.errors import CallTimeout
+
+
+class Download:
+    """A download under way.
+
+    Chrome writes to ``path``; ``received`` and ``total`` (0: unknown) count bytes as they
+    arrive, content codings already undone where Chrome undoes them.
+    """
+
+    def __init__(self, guid: str, url: str, suggested_name: str, path: str | None) -> None:
+        self.guid = guid
+        self.url = url
+        self.suggested_name = suggested_name
+        self.path = path
+        self.tab_id: str | None = None  # the tab that it belongs to, set by the browser
+        self.received = 0
+        self.total = 0
+        self.on_progress: Callable[[], None] | None = None  # called in the reader at each progress event
+        self._state: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has been completed or cancelled."""
+        return self._state.done()
+
+    async def wait(self) -> str:
+        """Wait for the end: ``completed`` or ``canceled``."""
+        return await asyncio.shield(self._state)
+
+    def progress(self, received: int, total: int) -> None:
+        """Note what Chrome reports."""
+        self.received = max(self.received, received)
+        self.total = total
+        if self.on_progress is not None:
+            self.on_progress()
+
+    def end(self, state: str) -> None:
+        """Note the end; the first one counts."""
+        if not self._state.done():
+            self._state.set_result(state)
+
+    def __repr__(self) -> str:
+        state = self._state.result() if self._state.done() else "under way"
+        return f"<Download {self.guid} {state} {self.received}/{self.total or '?'} bytes>"
+
+
+async def receive_stream(
+    session: Session, request_id: str, path: str, seconds: float, progress: Callable[[int, int], None]
+) -> tuple[int, bool]:
+    """Write the body of a paused answer to ``path`` for at most ``seconds``: (bytes, whether it came to its end).
+
+    For bodies that have no end of their own, which a download would lose.  Raises CdpError, OSError and
+    whatever ``progress`` raises.
+    """
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    answer = await session.execute("Fetch.takeResponseBodyAsStream", {"requestId": request_id})
+    stream = {"handle": answer["stream"]}
+    received = 0
+    try:
+        with open(path, "xb") as file:
+            while (left := end - loop.time()) > 0:
+                try:
+                    chunk = await session.execute("IO.read", {**stream, "size": 1 << 20}, timeout=left)
+                except CallTimeout:
+                    break
+                data = chunk.get("data", "")
+                content = base64.b64decode(data) if chunk.get("base64Encoded") else data.encode()
+                file.write(content)
+                received += len(content)
+                progress(received, 0)
+                if chunk.get("eof"):
+                    return received, True
+        return received, False
+    finally:
+        with contextlib.suppress(CallTimeout):
+            session.send("IO.close", stream, timeout=5.0)

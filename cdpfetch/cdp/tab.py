@@ -1,0 +1,247 @@
+"""One tab: its session, its frames, and the stream of things that happen to its main frame."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cdpfetch.cdp.connection import Session
+from cdpfetch.cdp.downloads import Download
+from cdpfetch.cdp.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from cdpfetch.cdp.browser import Browser
+
+log = logging.getLogger(__name__)
+
+WORLD = "cdpfetch"
+# Dialogs that a page may show before its scripts are stopped.
+MAX_DIALOGS = 20
+_NO_AGENT = "cdpfetch: no agent"
+
+
+@functools.cache
+def agent_source() -> str:
+    """The script that observes and serializes documents in an isolated world."""
+    return resources.files("cdpfetch.cdp").joinpath("agent.js").read_text("utf-8")
+
+
+class TabEvent(NamedTuple):
+    """Something that happened to the main frame: ``kind`` and CDP's parameters (or our own object)."""
+
+    kind: str
+    data: Any
+    time: float  # of the event loop
+
+
+class Tab:
+    """A page target.  Its ``events`` queue carries what a navigation needs to know, in order."""
+
+    def __init__(self, browser: Browser, session: Session, target_id: str) -> None:
+        self.browser = browser
+        self.session = session
+        self.target_id = target_id
+        self.frames: set[str] = {target_id}  # ids of the frames in this target
+        self.frame_sessions: dict[str, Session] = {}  # of frames in processes of their own, by frame id
+        self.events: asyncio.Queue[TabEvent] = asyncio.Queue()
+        self.dialogs = 0  # shown so far
+        self._loop = asyncio.get_running_loop()
+        self._contexts: dict[str, int] = {}  # frame id -> context id of our world in its current document
+
+    async def prepare(self) -> None:
+        """Subscribe, then switch the domains on, and wait for all of Chrome's acknowledgements.
+
+        A navigation sent before them misses events (four of 40 pages did).
+        """
+        session = self.session
+        for event, handler in (
+            ("Fetch.requestPaused", self._request_paused),
+            ("Page.frameNavigated", self._frame_navigated),
+            ("Page.frameStartedNavigating", self._frame_started_navigating),
+            ("Page.frameStoppedLoading", self._main_frame("stopped")),
+            ("Page.frameAttached", self._frame_attached),
+            ("Page.frameDetached", self._frame_detached),
+            ("Page.domContentEventFired", self._put("parsed")),
+            ("Page.loadEventFired", self._put("loaded")),
+            ("Page.javascriptDialogOpening", self._dialog_opening),
+            ("Network.requestWillBeSent", self._put("request")),
+            ("Network.loadingFinished", self._put("finished")),
+            ("Network.loadingFailed", self._put("failed")),
+            ("Network.requestServedFromCache", self._put("cached")),
+            ("Target.attachedToTarget", self._attached),
+        ):
+            session.on(event, handler)
+        session.on_closed(lambda cause: self.put("gone", cause))
+        every_document = {"resourceType": "Document"}
+        commands = [
+            session.send("Page.enable"),
+            session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            session.send(
+                "Fetch.enable",
+                {
+                    "patterns": [
+                        {**every_document, "requestStage": "Request"},
+                        {**every_document, "requestStage": "Response"},
+                    ]
+                },
+            ),
+            session.send(
+                "Page.addScriptToEvaluateOnNewDocument", {"source": agent_source(), "worldName": WORLD}
+            ),
+            session.send(
+                "Target.setAutoAttach",
+                {
+                    "autoAttach": True,
+                    "waitForDebuggerOnStart": False,
+                    "flatten": True,
+                    "filter": [{"type": "iframe"}, {"exclude": True}],
+                },
+            ),
+        ]
+        await asyncio.gather(*commands)
+
+    async def evaluate(self, expression: str, *, timeout: float, frame_id: str | None = None, session: Session | None = None, by_value: bool = True) -> Any:
+        """The value of an expression in our world of a frame's current document (the main frame by default).
+
+        The agent is there as ``cdpfetchAgent``.  Raises ProtocolError when the document goes
+        away meanwhile or the expression throws, and CallTimeout when the page's scripts hold its thread.
+        """
+        frame_id = frame_id or self.target_id
+        session = session or self.session
+        params = {
+            "expression": f"globalThis.cdpfetchAgent ? ({expression}) : {_NO_AGENT!r}",
+            "returnByValue": by_value,
+            "objectGroup": WORLD,
+        }
+        for attempt in (1, 2, 3):
+            context = await self._context(session, frame_id, timeout)
+            try:
+                answer = await session.execute("Runtime.evaluate", {**params, "contextId": context}, timeout=timeout)
+            except ProtocolError as error:
+                # The document was replaced between the two commands: its world is another one.
+                if attempt < 3 and "context" in error.message.lower():
+                    self._contexts.pop(frame_id, None)
+                    continue
+                raise
+            if "exceptionDetails" in answer:
+                details = answer["exceptionDetails"]
+                text = details.get("exception", {}).get("description") or details.get("text", "")
+                raise ProtocolError("Runtime.evaluate", 0, str(text)[:400])
+            result = answer["result"]
+            if result.get("value") == _NO_AGENT:
+                # A frame's document, or one that is older than the tab's preparation.
+                injected = {"expression": agent_source(), "contextId": context}
+                await session.execute("Runtime.evaluate", injected, timeout=timeout)
+                continue
+            return result.get("value") if by_value else result
+        raise ProtocolError("Runtime.evaluate", 0, "the documents of this frame change too fast to be read")
+
+    async def context(self, timeout: float = 5.0) -> int:
+        """The id of our world in the main frame's current document."""
+        return await self._context(self.session, self.target_id, timeout)
+
+    async def _context(self, session: Session, frame_id: str, timeout: float) -> int:
+        context = self._contexts.get(frame_id)
+        if context is None:
+            params = {"frameId": frame_id, "worldName": WORLD}
+            answer = await session.execute("Page.createIsolatedWorld", params, timeout=timeout)
+            context = self._contexts[frame_id] = int(answer["executionContextId"])
+        return context
+
+    async def stop_scripts(self) -> None:
+        """End what the page's scripts are doing and let no more of them run."""
+        await asyncio.gather(
+            self.session.send("Emulation.setScriptExecutionDisabled", {"value": True}, timeout=2.0),
+            self.session.send("Runtime.terminateExecution", timeout=2.0),
+            return_exceptions=True,
+        )
+
+    async def close(self) -> None:
+        """Close the tab; idempotent, never fails."""
+        await self.browser.close_tab(self)
+
+    def put(self, kind: str, data: Any) -> None:
+        """Queue an event for whoever drives the tab."""
+        self.events.put_nowait(TabEvent(kind, data, self._loop.time()))
+
+    def download_began(self, download: Download, frame_id: str) -> None:
+        """The browser says that a download of this tab has begun."""
+        self.put("download", (download, frame_id == self.target_id))
+
+    # events of the session
+
+    def _put(self, kind: str) -> Any:
+        return lambda params: self.put(kind, params)
+
+    def _main_frame(self, kind: str) -> Any:
+        return lambda params: self.put(kind, params) if params.get("frameId") == self.target_id else None
+
+    def _request_paused(self, params: dict[str, Any]) -> None:
+        if params.get("frameId") == self.target_id:
+            self.put("paused", params)
+            return
+        stage_two = "responseStatusCode" in params or "responseErrorReason" in params
+        self.session.send(
+            "Fetch.continueResponse" if stage_two else "Fetch.continueRequest", {"requestId": params["requestId"]}
+        )
+
+    def _frame_navigated(self, params: dict[str, Any]) -> None:
+        frame = params["frame"]
+        self.frames.add(frame["id"])
+        self._contexts.pop(frame["id"], None)
+        if frame["id"] == self.target_id:
+            self.put("committed", frame)
+
+    def _frame_started_navigating(self, params: dict[str, Any]) -> None:
+        same_document = str(params.get("navigationType", "")).lower().startswith(("samedocument", "historysamedocument"))
+        if params.get("frameId") == self.target_id and not same_document:
+            self.put("moving", params)
+
+    def _frame_attached(self, params: dict[str, Any]) -> None:
+        self.frames.add(params["frameId"])
+
+    def _frame_detached(self, params: dict[str, Any]) -> None:
+        if params.get("reason") != "swap":
+            self.frames.discard(params["frameId"])
+        self._contexts.pop(params["frameId"], None)
+
+    def _attached(self, params: dict[str, Any]) -> None:
+        info = params["targetInfo"]
+        session = self.browser.connection.attach(params["sessionId"], info["targetId"])
+        frame_id = info["targetId"]
+        self.frame_sessions[frame_id] = session
+        self.frames.add(frame_id)
+        self._contexts.pop(frame_id, None)
+        session.on("Page.frameNavigated", lambda event: self._contexts.pop(event["frame"]["id"], None))
+        session.on("Target.attachedToTarget", self._attached)
+        session.on_closed(lambda cause: self._frame_session_closed(frame_id, session))
+        session.send("Page.enable")
+        session.send(
+            "Target.setAutoAttach",
+            {
+                "autoAttach": True,
+                "waitForDebuggerOnStart": False,
+                "flatten": True,
+                "filter": [{"type": "iframe"}, {"exclude": True}],
+            },
+        )
+
+    def _frame_session_closed(self, frame_id: str, session: Session) -> None:
+        if self.frame_sessions.get(frame_id) is session:
+            del self.frame_sessions[frame_id]
+
+    def _dialog_opening(self, params: dict[str, Any]) -> None:
+        self.dialogs += 1
+        # Leaving is always allowed; everything else is dismissed, which answers a prompt with null.
+        accept = params.get("type") == "beforeunload"
+        self.session.send("Page.handleJavaScriptDialog", {"accept": accept}, timeout=5.0)
+        if self.dialogs == MAX_DIALOGS:
+            log.info("the page showed %d dialogs; its scripts are stopped", self.dialogs)
+            self.session.send("Emulation.setScriptExecutionDisabled", {"value": True}, timeout=5.0)
+            self.session.send("Runtime.terminateExecution", timeout=5.0)
+
+    def __repr__(self) -> str:
+        return f"<Tab {self.target_id[:8]} {self.session!r}, {self.events.qsize()} events queued>"

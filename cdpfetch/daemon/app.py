@@ -1,0 +1,117 @@
+"""The composition root: makes every part of the daemon, runs it until it is told or idle, and takes it apart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+
+from cdpfetch import config as settings
+from cdpfetch import paths, retention
+from cdpfetch._version import __version__
+from cdpfetch.daemon.assembly import Assembler
+from cdpfetch.daemon.fetch import FetchService
+from cdpfetch.daemon.handlers import Handlers
+from cdpfetch.daemon.lock import InstanceLock
+from cdpfetch.daemon.server import Server
+from cdpfetch.daemon.supervisor import Supervisor
+from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.extract.pool import ExtractPool
+
+log = logging.getLogger(__name__)
+
+# Seconds that requests under way may still take when the daemon is told to stop.
+DRAIN = 10.0
+_PRUNE_EVERY = 3600.0
+_WORKERS = max(1, min(4, os.cpu_count() or 1))
+
+
+class App:
+    """One daemon.  ``run`` returns when it has ended."""
+
+    def __init__(self, home: paths.Home, config: settings.Config) -> None:
+        self._home = home
+        self._config = config
+        self._stop = asyncio.Event()  # set when the daemon is to end
+        self._drain = True  # whether requests under way may finish, set with _stop
+        self.supervisor = Supervisor(home, config)
+        self.tabs = TabPool(self.supervisor, config.fetch.tabs)
+        self.pool = ExtractPool(_WORKERS)
+        self.fetches = FetchService(config, self.supervisor, self.tabs, Assembler(self.pool, home.artifacts))
+        handlers = Handlers(home, config, self.supervisor, self.tabs, self.pool, self.fetches, self.stop)
+        self.server = Server(handlers.handle, __version__)
+
+    def stop(self, drain: bool = True) -> None:
+        """Ask the daemon to end, after the requests under way unless ``drain`` is False."""
+        self._drain = drain
+        self._stop.set()
+
+    async def run(self, listener: socket.socket, ready: Callable[[], None]) -> None:
+        """Serve on ``listener`` until told to stop, or idle for ``fetch.daemon_idle`` seconds."""
+        loop = asyncio.get_running_loop()
+        for sig in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(sig, self.stop, True)
+        chores = [
+            asyncio.create_task(self._stop_when_idle(), name="daemon-idle"),
+            asyncio.create_task(self._prune(), name="prune"),
+        ]
+        try:
+            await self.pool.start()
+            await self.server.start(listener)
+            ready()
+            await self._stop.wait()
+            log.info("stopping; %d requests under way", self.server.active)
+            await self.server.stop_accepting()
+            if self._drain:
+                await self.server.drain(DRAIN)
+        finally:
+            for task in chores:
+                task.cancel()
+            await asyncio.gather(*chores, return_exceptions=True)
+            await self.server.close()
+            await self.tabs.close()
+            await asyncio.gather(self.supervisor.close(), self.pool.close())
+
+    async def _stop_when_idle(self) -> None:
+        idle_since = time.monotonic()
+        while True:
+            changed = self.server.changed
+            changed.clear()
+            if self.server.active or self.server.clients:
+                idle_since = time.monotonic()
+            left = idle_since + self._config.fetch.daemon_idle - time.monotonic()
+            if left <= 0:
+                log.info("ending after %g s without a request", self._config.fetch.daemon_idle)
+                self.stop()
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await changed.wait()
+                    idle_since = time.monotonic()
+
+    async def _prune(self) -> None:
+        """Remove old documents now and then, so that the disk does not fill."""
+        limits = self._config.artifacts
+        while True:
+            try:
+                await asyncio.to_thread(
+                    retention.prune, self._home.artifacts, limits.max_age_days, limits.max_total_mb, time.time()
+                )
+            except OSError as error:
+                log.warning("old documents could not be pruned: %s", error)
+            await asyncio.sleep(_PRUNE_EVERY)
+
+
+def run(home: paths.Home, config: settings.Config, lock: InstanceLock, ready: Callable[[], None]) -> None:
+    """Run a daemon whose lock is held."""
+
+    async def main() -> None:
+        await App(home, config).run(lock.bind(), ready)
+
+    lock.write_pidfile(__version__)
+    asyncio.run(main())

@@ -1,0 +1,237 @@
+"""From what a navigation brought to a document on disk: bodies, facts, verdict, metadata."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from cdpfetch import artifacts, names
+from cdpfetch.cdp.capture import Capture
+from cdpfetch.cdp.navigation import Landing, ResponseHead
+from cdpfetch.daemon.routing import charset, essence
+from cdpfetch.errors import CdpFetchError
+from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
+
+if TYPE_CHECKING:
+    from cdpfetch.daemon.fetch import FetchOptions
+
+log = logging.getLogger(__name__)
+
+_HASH_CHUNK = 1 << 20
+# Of the time that is left, extraction may take so much; the rest is for writing.
+_EXTRACT_SHARE = 0.9
+
+
+class Assembler:
+    """Writes documents; ``index_root`` is where ``read`` will look for them."""
+
+    def __init__(self, pool: ExtractPool, index_root: str) -> None:
+        self._pool = pool
+        self._index_root = index_root
+
+    async def assemble(
+        self, options: FetchOptions, landing: Landing, warnings: list[dict[str, str]], seconds: float
+    ) -> dict[str, Any]:
+        """The document that a landing makes, not yet committed: its Draft is under the key ``draft``.
+
+        ``seconds`` are left for all of it.  Raises CdpFetchError (``disk_full``, ``invalid_request``,
+        ``empty_response``, ``no_content``); nothing is left behind then.
+        """
+        document = artifacts.new_document(options.url)
+        document["warnings"] = warnings + [{"code": code, "message": text} for code, text in landing.notes]
+        if landing.partial:
+            document["verdict"] = "partial"
+            document["warnings"] += [{"code": "partial", "message": text} for text in landing.partial]
+        draft: artifacts.Draft | None = None
+        try:
+            draft = await asyncio.to_thread(artifacts.Draft, options.directory, artifacts.new_fetch_id(options.url))
+            document["draft"] = draft
+            if landing.capture is not None:
+                await self._page(document, draft, landing.capture, landing.head, options, seconds)
+            else:
+                await self._file(document, draft, landing, options, seconds)
+        except BaseException:
+            if draft is not None:
+                draft.discard()
+            if landing.path is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(landing.path)
+            raise
+        return document
+
+    async def commit(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Put the document in its place and return it as users see it."""
+        draft: artifacts.Draft = document.pop("draft")
+        try:
+            return await asyncio.to_thread(draft.commit, document, index_root=self._index_root)
+        finally:
+            draft.discard()
+
+    async def _page(
+        self,
+        document: dict[str, Any],
+        draft: artifacts.Draft,
+        taken: Capture,
+        head: ResponseHead | None,
+        options: FetchOptions,
+        seconds: float,
+    ) -> None:
+        path = await asyncio.to_thread(draft.write, "page.html", "page", taken.html, "text/html; charset=utf-8")
+        document.update(
+            kind="local.page",
+            link=taken.url,
+            title=" ".join(taken.title.split()) or None,
+            status=head.status if head is not None else 200,
+            content_type=taken.content_type,
+            bytes=os.path.getsize(path),
+            ok=True,
+        )
+        document["sha256"] = hashlib.sha256(taken.html.encode("utf-8", "surrogatepass")).hexdigest()
+        job = {
+            "op": "page",
+            "path": path,
+            "url": taken.url,
+            "out_dir": draft.path,
+            "extractor": options.extractor,
+            "visible_chars": taken.visible,
+        }
+        answer = await self._extract(document, draft, job, seconds)
+        if answer is None and taken.visible:
+            # Never nothing when there was something to see: the page itself is kept and named.
+            document["facts"].insert(0, "page.html holds the whole page")
+        if head is not None and head.status >= 400:
+            self._refuse(document, head)
+        elif taken.visible == 0 and (answer is None or answer["content"] is None):
+            draft.remove("content")
+            document["verdict"] = "thin"
+            self._error(
+                document,
+                CdpFetchError(
+                    "no_content",
+                    f"the page is empty: it shows no text (HTTP {document['status']}, {document['bytes']} bytes of HTML)",
+                    "look at page.html, or give the page time: --wait-for CSS",
+                ),
+            )
+
+    async def _file(
+        self,
+        document: dict[str, Any],
+        draft: artifacts.Draft,
+        landing: Landing,
+        options: FetchOptions,
+        seconds: float,
+    ) -> None:
+        assert landing.path is not None and landing.head is not None
+        head = landing.head
+        declared = head.header("content-type")
+        kind = essence(declared)
+        name = names.natural_name(head.header("content-disposition"), head.url, kind)
+        path = draft.reserve(name)
+        size, digest = await asyncio.to_thread(_take_file, landing.path, path)
+        draft.add(path, "original", kind)
+        document.update(
+            kind="local.file",
+            link=head.url,
+            title=os.path.basename(path),
+            status=head.status,
+            content_type=kind,
+            bytes=size,
+            sha256=digest,
+            ok=True,
+        )
+        if size == 0:
+            draft.remove("original")
+            raise CdpFetchError("empty_response", f"the server sent an empty body (HTTP {head.status})")
+        job = {
+            "op": "file",
+            "path": path,
+            "url": head.url,
+            "out_dir": draft.path,
+            "content_type": kind,
+            "charset": charset(declared),
+            "extractor": options.extractor,
+        }
+        await self._extract(document, draft, job, seconds)
+        if head.status >= 400:
+            self._refuse(document, head)
+
+    async def _extract(
+        self, document: dict[str, Any], draft: artifacts.Draft, job: dict[str, Any], seconds: float
+    ) -> dict[str, Any] | None:
+        """Run a job and enter its answer; a job that fails is a warning, since the bytes are safe."""
+        try:
+            answer = await self._pool.run(job, max(0.2, seconds * _EXTRACT_SHARE))
+        except ExtractionFailed as error:
+            log.warning("extraction of %s failed: %s", job["url"], error)
+            document["warnings"].append({"code": "extraction_failed", "message": error.reason})
+            document["verdict"] = "partial"
+            return None
+        for body in [answer["content"], *answer.get("bodies", [])]:
+            if body is not None:
+                draft.add(os.path.join(draft.path, body["name"]), body["role"], body["content_type"])
+        if answer.get("title") and (job["op"] == "file" or not document["title"]):
+            document["title"] = answer["title"]
+        document["facts"] += answer["facts"]
+        document["excerpt"] = answer["excerpt"]
+        document["outline"] = answer["outline"]
+        document["coverage"] = answer["coverage"]
+        document["warnings"] += answer["warnings"]
+        if answer.get("meta"):
+            document["meta"] = answer["meta"]
+        if answer.get("content_type"):
+            document["content_type"] = answer["content_type"]
+        return dict(answer)
+
+    def _refuse(self, document: dict[str, Any], head: ResponseHead) -> None:
+        """An answer that says no: what came with it is kept, and listed, but it is not a success."""
+        document["verdict"] = "error_page"
+        self._error(document, http_error(head))
+
+    def _error(self, document: dict[str, Any], error: CdpFetchError) -> None:
+        document["ok"] = False
+        document["error"] = error.to_json()
+        document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]
+
+
+def http_error(head: ResponseHead) -> CdpFetchError:
+    """The error for a status of 400 or more."""
+    from http import HTTPStatus
+
+    try:
+        phrase = f" {HTTPStatus(head.status).phrase}"
+    except ValueError:
+        phrase = ""
+    retry = head.header("retry-after")
+    if head.status == 401:
+        site = "/".join(head.url.split("/")[:3])
+        return CdpFetchError(
+            "auth_required", "the server asks for credentials (HTTP 401)", f"sign in: cdpfetch open-browser {site}/"
+        )
+    if head.status in (429, 503) and retry:
+        return CdpFetchError("http_error", f"HTTP {head.status}{phrase}", f"fetch it again later: Retry-After: {retry}")
+    return CdpFetchError("http_error", f"HTTP {head.status}{phrase}", "what the server sent is in the bodies")
+
+
+def _take_file(source: str, target: str) -> tuple[int, str]:
+    """Move a download to its place without overwriting anything: (bytes, SHA-256 in hex)."""
+    info = os.lstat(source)
+    digest = hashlib.sha256()
+    with open(source, "rb") as file:
+        while chunk := file.read(_HASH_CHUNK):
+            digest.update(chunk)
+    try:
+        os.link(source, target, follow_symlinks=False)
+        os.unlink(source)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Another file system, or one without hard links.
+        with open(source, "rb") as file, open(target, "xb") as copy:
+            shutil.copyfileobj(file, copy, _HASH_CHUNK)
+        os.unlink(source)
+    return info.st_size, digest.hexdigest()

@@ -1,0 +1,97 @@
+"""What Chrome says went wrong, in the public error codes: the one place where the two meet."""
+
+from __future__ import annotations
+
+from cdpfetch.cdp.errors import CallTimeout, CdpError, ConnectionClosed, LaunchError, SessionClosed
+from cdpfetch.cdp.navigation import DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
+from cdpfetch.errors import CdpFetchError
+
+# net:: error names by the beginning of what follows "net::ERR_"; the longest match counts.
+_NET = {
+    "NAME_": ("dns_failed", "check the host name"),
+    "DNS_": ("dns_failed", "check the host name"),
+    "ICANN_NAME": ("dns_failed", None),
+    "CERT_": ("tls_failed", "add --insecure to accept the certificate for this one call"),
+    "SSL_": ("tls_failed", None),
+    "BAD_SSL_": ("tls_failed", None),
+    "ECH_": ("tls_failed", None),
+    "TIMED_OUT": ("timeout", None),
+    "CONNECTION_TIMED_OUT": ("timeout", "check that the host is reachable"),
+    "TOO_MANY_REDIRECTS": ("too_many_redirects", None),
+    "UNSAFE_REDIRECT": ("blocked_address", "the server redirects to a scheme that is not fetched"),
+    "UNSAFE_PORT": ("blocked_address", None),
+    "UNKNOWN_URL_SCHEME": ("unsupported_scheme", "only http and https are fetched"),
+    "DISALLOWED_URL_SCHEME": ("unsupported_scheme", "only http and https are fetched"),
+    "INVALID_URL": ("invalid_url", None),
+    "EMPTY_RESPONSE": ("empty_response", None),
+    "INVALID_AUTH_CREDENTIALS": ("auth_required", None),
+    "UNEXPECTED_PROXY_AUTH": ("auth_required", None),
+    "BLOCKED_BY_": ("blocked_address", None),
+    "ACCESS_DENIED": ("blocked_address", None),
+    "CONTENT_DECODING_": ("download_failed", "the server mislabels its content encoding"),
+    "CONTENT_LENGTH_MISMATCH": ("download_failed", "the body was cut short"),
+    "INCOMPLETE_CHUNKED_ENCODING": ("download_failed", "the body was cut short"),
+    "FILE_NO_SPACE": ("disk_full", "free some space"),
+    "": ("connection_failed", None),
+}
+_WORDS = {
+    "NAME_NOT_RESOLVED": "the host name does not resolve",
+    "CONNECTION_REFUSED": "the connection was refused",
+    "CONNECTION_RESET": "the connection was reset",
+    "CONNECTION_CLOSED": "the connection was closed without an answer",
+    "CONNECTION_TIMED_OUT": "the connection timed out",
+    "EMPTY_RESPONSE": "the server closed the connection with an empty response",
+    "ADDRESS_UNREACHABLE": "the address can't be reached",
+    "INTERNET_DISCONNECTED": "there is no network",
+    "CERT_AUTHORITY_INVALID": "the certificate is not signed by a known authority",
+    "CERT_DATE_INVALID": "the certificate is not valid today",
+    "CERT_COMMON_NAME_INVALID": "the certificate is for another host name",
+    "TOO_MANY_REDIRECTS": "too many redirects",
+    "UNSAFE_REDIRECT": "a redirect to a forbidden scheme was refused",
+    "CONTENT_DECODING_FAILED": "the body could not be decoded as its Content-Encoding says",
+    "CONTENT_LENGTH_MISMATCH": "the body is shorter than its declared length",
+    "INCOMPLETE_CHUNKED_ENCODING": "the chunked body broke off before its end",
+    "INVALID_AUTH_CREDENTIALS": "the server asks for a user name and a password (HTTP 401)",
+    "UNKNOWN_URL_SCHEME": "the page leads to an application's scheme",
+}
+
+
+def net_error(name: str) -> CdpFetchError:
+    """The public error for one of Chrome's ``net::ERR_`` names."""
+    short = name.removeprefix("net::").removeprefix("ERR_")
+    prefix = max((p for p in _NET if short.startswith(p)), key=len)
+    code, hint = _NET[prefix]
+    words = _WORDS.get(short)
+    return CdpFetchError(code, f"{words} (net::ERR_{short})" if words else f"Chrome reports net::ERR_{short}", hint)
+
+
+def public_error(error: Exception) -> CdpFetchError:
+    """The public error for anything that a fetch can raise."""
+    if isinstance(error, CdpFetchError):
+        return error
+    if isinstance(error, NavigationFailed):
+        return net_error(error.error)
+    if isinstance(error, NavigationTimeout):
+        hint = "raise fetch.navigation_timeout, or check that the site answers"
+        return CdpFetchError("timeout", str(error), hint)
+    if isinstance(error, DownloadFailed):
+        return CdpFetchError("download_failed", error.reason, "fetch it again")
+    if isinstance(error, SessionClosed) and error.kind == "crashed":
+        return CdpFetchError("tab_crashed", "the page crashed its renderer process", "the page may need too much memory")
+    if isinstance(error, SessionClosed):
+        return CdpFetchError("browser_failed", f"the tab was closed during the fetch ({error})", "fetch it again")
+    if isinstance(error, ConnectionClosed):
+        return CdpFetchError("browser_failed", f"Chrome ended during the fetch: {error.cause}", "fetch it again")
+    if isinstance(error, CallTimeout):
+        return CdpFetchError("timeout", f"Chrome did not answer: {error}", "fetch it again; see: cdpfetch doctor")
+    if isinstance(error, LaunchError):
+        return CdpFetchError("browser_failed", error.reason, "run: cdpfetch doctor")
+    if isinstance(error, CdpError):
+        return CdpFetchError("browser_failed", str(error), "fetch it again; see: cdpfetch logs")
+    return CdpFetchError("internal", f"{type(error).__name__}: {error}", "see: cdpfetch logs")
+
+
+def head_of(error: Exception) -> ResponseHead | None:
+    """The answer that an error came after, where there was one."""
+    head = getattr(error, "head", None)
+    return head if isinstance(head, ResponseHead) else None

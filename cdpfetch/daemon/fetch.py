@@ -1,0 +1,212 @@
+"""One fetch from request to document: judge, lease a tab, navigate, and hand what came to the assembler."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+from cdpfetch import artifacts
+from cdpfetch.cdp.errors import CdpError
+from cdpfetch.cdp.lifecycle import Limits
+from cdpfetch.cdp.navigation import Landing, Navigation
+from cdpfetch.config import Config
+from cdpfetch.daemon import faults
+from cdpfetch.daemon.assembly import Assembler
+from cdpfetch.daemon.gatekeeper import Gatekeeper
+from cdpfetch.daemon.routing import FetchRouter, essence
+from cdpfetch.daemon.supervisor import Supervisor
+from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.errors import CdpFetchError
+from cdpfetch.policy import Policy
+
+log = logging.getLogger(__name__)
+
+# Of the whole deadline, the part that is kept for capture, extraction and writing.
+_RESERVE = 0.15
+_RESERVE_MAX = 5.0
+
+Emit = Callable[..., None]
+
+
+class FetchOptions(NamedTuple):
+    """The options of one ``fetch`` request, with the settings' values where the request names none."""
+
+    url: str
+    directory: str
+    deadline: float  # seconds for everything
+    extractor: str | None = None
+    format: str = "markdown"
+    redirects: str = "follow"
+    wait_for: str | None = None
+    allow: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, message: dict[str, Any], config: Config) -> FetchOptions:
+        """From a request that ``wire.check_request`` has accepted; raises CdpFetchError for bad values."""
+        deadline = float(message.get("deadline", config.fetch.deadline))
+        if not 0.1 <= deadline <= 3600:
+            raise CdpFetchError("invalid_request", f"deadline is {deadline:g} s", "allowed: 0.1 to 3600 seconds")
+        allow = message.get("allow", [])
+        if not all(isinstance(entry, str) for entry in allow):
+            raise CdpFetchError("invalid_request", "allow must be a list of strings")
+        return cls(
+            url=message["url"],
+            directory=message["downloadDir"],
+            deadline=deadline,
+            extractor=message.get("extractor"),
+            format=message.get("format", "markdown"),
+            redirects=message.get("redirects", "follow"),
+            wait_for=message.get("waitFor"),
+            allow=tuple(allow),
+        )
+
+
+class FetchFailed(Exception):
+    """A fetch that failed: the error, and its document (with what was saved all the same)."""
+
+    def __init__(self, error: CdpFetchError, document: dict[str, Any]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.document = document
+
+
+class FetchService:
+    """Turns URLs into documents."""
+
+    def __init__(self, config: Config, supervisor: Supervisor, tabs: TabPool, assembler: Assembler) -> None:
+        self._config = config
+        self._supervisor = supervisor
+        self._tabs = tabs
+        self._assembler = assembler
+        self.served = 0  # fetches that have ended, one way or the other
+
+    async def fetch(self, options: FetchOptions, client: Hashable, emit: Emit) -> dict[str, Any]:
+        """The document of one URL.
+
+        ``emit(stage, **fields)`` reports progress.  Raises FetchFailed; CancelledError passes.
+        """
+        clock = _Clock()
+        document = artifacts.new_document(options.url)
+        navigation: list[Navigation] = []
+        try:
+            async with asyncio.timeout(options.deadline) as limit:
+                document = await self._fetch(options, client, emit, clock, navigation, limit.when() or 0.0)
+        except TimeoutError:
+            error = CdpFetchError(
+                "timeout", f"page load timed out after {options.deadline:g} s", "give it longer: --deadline SECONDS"
+            )
+            self._fail(document, error, navigation, clock)
+            raise FetchFailed(error, document) from None
+        except (CdpFetchError, CdpError, OSError) as fault:
+            error = artifacts.write_error(options.directory, fault) if isinstance(fault, OSError) else faults.public_error(fault)
+            self._fail(document, error, navigation, clock, faults.head_of(fault))
+            raise FetchFailed(error, document) from fault
+        finally:
+            self.served += 1
+            log.info("fetch %s: %s in %d ms", options.url, _outcome(document), clock.total() * 1000)
+        document["timings"] = clock.timings()
+        if not document["ok"]:
+            raise FetchFailed(CdpFetchError(**document["error"]), document)
+        return document
+
+    async def _fetch(
+        self,
+        options: FetchOptions,
+        client: Hashable,
+        emit: Emit,
+        clock: _Clock,
+        started: list[Navigation],
+        end: float,
+    ) -> dict[str, Any]:
+        network = self._config.network
+        gatekeeper = Gatekeeper(Policy([*network.allow, *options.allow], network.deny))
+        url = await gatekeeper.judge(options.url)
+        emit("started", budgetSecs=round(options.deadline, 3))
+
+        def progress(received: int, total: int) -> None:
+            emit("downloading", receivedBytes=received, totalBytes=total or None)
+
+        router = FetchRouter(
+            gatekeeper,
+            url.href,
+            max_bytes=self._config.fetch.max_bytes,
+            redirects=options.redirects,
+            on_progress=progress,
+        )
+        loop = asyncio.get_running_loop()
+        async with self._tabs.lease(client, lambda: emit("queued")) as tab:
+            clock.mark("queue")
+            reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
+            limits = Limits(
+                navigation=self._config.fetch.navigation_timeout,
+                settle=self._config.fetch.settle_max,
+                end=max(loop.time() + 0.1, end - reserve),
+            )
+            navigation = Navigation(tab, router, limits, wait_for=options.wait_for, on_stage=emit)
+            started.append(navigation)
+            landing = await navigation.run(url.href)
+        clock.landed(landing)
+        emit("extracting")
+        warnings = list(self._supervisor.warnings) if self.served == 0 else []
+        document = await self._assembler.assemble(options, landing, warnings, end - loop.time())
+        clock.mark("extract")
+        document["timings"] = clock.timings()
+        return await self._assembler.commit(document)
+
+    def _fail(
+        self,
+        document: dict[str, Any],
+        error: CdpFetchError,
+        navigation: list[Navigation],
+        clock: _Clock,
+        head: Any = None,
+    ) -> None:
+        """Say in a document that failed without bodies what is known."""
+        document["ok"] = False
+        document["error"] = error.to_json()
+        document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]
+        document["timings"] = clock.timings()
+        if navigation:
+            head = head or navigation[0].last_head
+            document["link"] = navigation[0].url or document["link"]
+        if head is not None and document["status"] is None:
+            document["status"] = head.status
+            document["content_type"] = essence(head.header("content-type"))
+
+
+class _Clock:
+    """Milliseconds of the phases: queue, navigate, settle, capture, extract, total."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
+        self._phases: dict[str, float] = {}
+
+    def mark(self, phase: str) -> None:
+        """The phase ends now."""
+        now = time.monotonic()
+        self._phases[phase] = now - self._last
+        self._last = now
+
+    def landed(self, landing: Landing) -> None:
+        """Split what the navigation took by its own marks (loop times, which are this clock's)."""
+        marks = landing.times
+        for phase, mark in (("navigate", "committed"), ("settle", "settled"), ("capture", "captured")):
+            moment = marks.get(mark, self._last)
+            self._phases[phase] = max(0.0, moment - self._last)
+            self._last = max(self._last, moment)
+
+    def total(self) -> float:
+        """Seconds so far."""
+        return time.monotonic() - self._start
+
+    def timings(self) -> dict[str, float]:
+        """The document's ``timings``, in milliseconds."""
+        return {name: round(seconds * 1000, 1) for name, seconds in {**self._phases, "total": self.total()}.items()}
+
+
+def _outcome(document: dict[str, Any]) -> str:
+    error = document.get("error")
+    return f"{error['code']} ({error['reason']})" if error else f"ok, {document.get('bytes')} bytes"

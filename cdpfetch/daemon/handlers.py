@@ -1,0 +1,172 @@
+"""What each op of the protocol does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cdpfetch import artifacts, delivery, paths, wire
+from cdpfetch._version import __version__
+from cdpfetch.config import Config
+from cdpfetch.daemon.fetch import FetchOptions, FetchService
+from cdpfetch.daemon.server import Client
+from cdpfetch.daemon.supervisor import Supervisor
+from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.errors import CdpFetchError, InvalidRequest
+from cdpfetch.extract.pool import ExtractPool
+
+# Progress lines of one download: no more often than this (seconds).
+_PROGRESS_EVERY = 0.2
+
+
+class Handlers:
+    """Dispatches requests; each method returns the terminal message."""
+
+    def __init__(
+        self,
+        home: paths.Home,
+        config: Config,
+        supervisor: Supervisor,
+        tabs: TabPool,
+        pool: ExtractPool,
+        fetches: FetchService,
+        stop: Callable[[bool], None],
+    ) -> None:
+        self._home = home
+        self._config = config
+        self._supervisor = supervisor
+        self._tabs = tabs
+        self._pool = pool
+        self._fetches = fetches
+        self._stop = stop  # called with whether to drain
+        self._started = time.monotonic()
+
+    async def handle(self, client: Client, message: wire.Message) -> wire.Message:
+        """The terminal message of one request.
+
+        Raises CdpFetchError, FetchFailed.
+        """
+        op: str = message["op"]
+        if op == "fetch":
+            return await self._fetch(client, message)
+        if op == "extract":
+            return await self._extract(message)
+        if op == "status":
+            return wire.result_event(message["id"], op, **self.status())
+        if op == "cancel":
+            return self._cancel(client, message)
+        if op == "shutdown":
+            self._stop(bool(message.get("drain", True)))
+            return wire.result_event(message["id"], op)
+        raise InvalidRequest(f"this daemon does not serve {op}", "update cdpfetch, then: cdpfetch restart")
+
+    async def _fetch(self, client: Client, message: wire.Message) -> wire.Message:
+        request_id = message["id"]
+        last_progress = 0.0
+
+        def emit(stage: str, **fields: Any) -> None:
+            nonlocal last_progress
+            if stage == "downloading":
+                now = time.monotonic()
+                if now - last_progress < _PROGRESS_EVERY:
+                    return
+                last_progress = now
+            client.send(wire.status_event(request_id, stage, **fields))
+
+        options = FetchOptions.parse(message, self._config)
+        if not os.path.isabs(options.directory):
+            raise InvalidRequest(f"downloadDir is {options.directory!r}", "give an absolute path")
+        document = await self._fetches.fetch(options, client, emit)
+        return wire.result_event(request_id, "fetch", **self._result(document, bool(message.get("digest"))))
+
+    def _result(self, document: dict[str, Any], with_digest: bool) -> dict[str, Any]:
+        roles = {body["role"]: body["path"] for body in reversed(document["bodies"])}
+        fields: dict[str, Any] = {
+            "finalUrl": document["link"],
+            "file": next((roles[role] for role in ("content", "text", "original", "page") if role in roles), None),
+            "contentType": document["content_type"],
+            "bytes": document["bytes"],
+            "document": document,
+        }
+        if document["title"]:
+            fields["title"] = document["title"]
+        if with_digest:
+            fields["digest"] = delivery.digest([document])
+        return fields
+
+    async def _extract(self, message: wire.Message) -> wire.Message:
+        """A file that is already on disk: its text beside it, without a browser."""
+        source, directory = message["file"], message["downloadDir"]
+        if not (os.path.isabs(source) and os.path.isabs(directory)):
+            raise InvalidRequest("file and downloadDir must be absolute paths")
+        if not os.path.isfile(source):
+            raise InvalidRequest(f"{source} is not a file")
+        url = message.get("url") or f"file://{source}"
+        document = artifacts.new_document(url)
+        with await asyncio.to_thread(artifacts.Draft, directory, artifacts.new_fetch_id(url)) as draft:
+            job = {
+                "op": "file",
+                "path": source,
+                "url": message.get("url") or "",
+                "out_dir": draft.path,
+                "content_type": message.get("contentType"),
+                "extractor": message.get("extractor"),
+            }
+            answer = await self._pool.run(job, float(message.get("deadline", self._config.fetch.deadline)))
+            content = answer["content"]
+            if content is None:
+                reasons = "; ".join(warning["message"] for warning in answer["warnings"])
+                raise CdpFetchError("no_content", f"no text could be taken from {source}" + (f": {reasons}" if reasons else ""))
+            draft.add(os.path.join(draft.path, content["name"]), content["role"], content["content_type"])
+            document.update(
+                kind="local.file",
+                ok=True,
+                title=answer["title"] or os.path.basename(source),
+                content_type=answer.get("content_type") or message.get("contentType"),
+                bytes=os.path.getsize(source),
+                facts=answer["facts"],
+                excerpt=answer["excerpt"],
+                outline=answer["outline"],
+                coverage=answer["coverage"],
+                warnings=answer["warnings"],
+            )
+            document = await asyncio.to_thread(draft.commit, document, index_root=self._home.artifacts)
+        return wire.result_event(message["id"], "extract", document=document)
+
+    def _cancel(self, client: Client, message: wire.Message) -> wire.Message:
+        target = message["target"]
+        task = client.requests.get(target)
+        if task is None or target == message["id"]:
+            raise InvalidRequest(f"no request with the id {target!r} is under way on this connection")
+        task.cancel()
+        return wire.result_event(message["id"], "cancel", target=target)
+
+    def status(self) -> dict[str, Any]:
+        """What ``status`` answers."""
+        browser = self._supervisor.browser
+        process = browser.process if browser is not None else None
+        return {
+            "version": __version__,
+            "protocol": wire.PROTOCOL,
+            "pid": os.getpid(),
+            "uptimeSecs": round(time.monotonic() - self._started, 1),
+            "home": self._home.root,
+            "socket": self._home.socket,
+            "log": self._home.log,
+            "profile": self._supervisor.profile_dir,
+            "browser": {
+                "state": self._supervisor.state,
+                "version": browser.product if browser is not None else None,
+                "pid": process.pid if process is not None else None,
+                "executable": self._supervisor.executable,
+                "sandboxed": not any(w["code"] == "no_sandbox" for w in self._supervisor.warnings),
+                "tabs": len(browser.tabs) if browser is not None else 0,
+                "restarts": self._supervisor.restarts,
+            },
+            "requests": {"active": self._tabs.working, "queued": self._tabs.waiting, "served": self._fetches.served},
+            "workers": {"alive": self._pool.alive, "restarts": self._pool.restarts},
+            "warnings": self._supervisor.warnings,
+        }

@@ -1,0 +1,249 @@
+"""Owns the browser: starts it for the first fetch, closes it when idle, starts it again after a crash, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import AsyncIterator
+
+from cdpfetch import paths
+from cdpfetch.cdp import flags
+from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.discovery import find_chrome, read_version
+from cdpfetch.cdp.errors import LaunchError
+from cdpfetch.config import Config
+from cdpfetch.daemon import profile
+from cdpfetch.errors import CdpFetchError, ConfigError
+
+log = logging.getLogger(__name__)
+
+# After this many unexpected ends within so many seconds, starting pauses for so many seconds.
+CRASHES_MAX = 4
+CRASHES_WITHIN = 60.0
+CRASHES_PAUSE = 30.0
+
+
+class Supervisor:
+    """At most one browser at a time; ``use()`` keeps it open."""
+
+    def __init__(self, home: paths.Home, config: Config) -> None:
+        self._home = home
+        self._config = config
+        self._browser: Browser | None = None
+        self._starting = asyncio.Lock()  # held while a browser is started or closed
+        self._users = 0  # leases under way; at 0 the idle timer runs
+        self._idle: asyncio.Task[None] | None = None  # closes the browser after headless_idle seconds
+        self._crashes: deque[float] = deque(maxlen=CRASHES_MAX)  # loop times of unexpected ends
+        self._stopping = False  # set by close(): nothing is started any more
+        self.profile_dir = config.browser.profile_dir or home.profile
+        self.download_dir = os.path.join(home.artifacts, ".downloads")
+        self.executable: str | None = None  # what was started last
+        self.warnings: list[dict[str, str]] = []  # about the way Chrome runs, for status and results
+        self.restarts = 0  # unexpected ends so far
+
+    @property
+    def browser(self) -> Browser | None:
+        """The browser when it is running."""
+        return self._browser if self._browser is not None and self._browser.closed is None else None
+
+    @property
+    def state(self) -> str:
+        """``closed``, ``starting`` or ``running``."""
+        if self.browser is not None:
+            return "running"
+        return "starting" if self._starting.locked() and self._users else "closed"
+
+    @contextlib.asynccontextmanager
+    async def use(self) -> AsyncIterator[Browser]:
+        """The running browser, started if need be; it is not closed for idleness while in use.
+
+        Raises CdpFetchError (``browser_not_found``, ``browser_failed``, ``profile_in_use``, ``config_error``).
+        """
+        self._users += 1
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        try:
+            yield await self._ensure()
+        finally:
+            self._users -= 1
+            if self._users == 0 and not self._stopping:
+                self._idle = asyncio.create_task(self._close_when_idle(), name="browser-idle")
+
+    async def _ensure(self) -> Browser:
+        async with self._starting:
+            if self._stopping:
+                raise CdpFetchError("browser_failed", "the daemon is stopping", "fetch it again")
+            if self._browser is not None and self._browser.closed is not None:
+                await self._bury(self._browser)
+            if self._browser is None:
+                self._check_crashes()
+                self._browser = await self._start()
+            return self._browser
+
+    async def _bury(self, browser: Browser) -> None:
+        """A browser that ended by itself: reap it, remember it."""
+        log.warning("Chrome ended by itself: %s", browser.closed)
+        await browser.close(grace=1.0)
+        self._browser = None
+        self.restarts += 1
+        self._crashes.append(asyncio.get_running_loop().time())
+
+    def _check_crashes(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if len(self._crashes) < CRASHES_MAX or self._crashes[-1] - self._crashes[0] > CRASHES_WITHIN:
+            return
+        left = self._crashes[-1] + CRASHES_PAUSE - now
+        if left > 0:
+            raise CdpFetchError(
+                "browser_failed",
+                f"Chrome ended by itself {CRASHES_MAX} times within {CRASHES_WITHIN:g} s; "
+                f"it is started again in {left:.0f} s",
+                "see why: cdpfetch logs; check with: cdpfetch doctor",
+            )
+        self._crashes.clear()
+
+    async def _start(self) -> Browser:
+        self._prepare_downloads()
+        if self._config.browser.cdp_url:
+            try:
+                return await Browser.attach(self._config.browser.cdp_url, self.download_dir)
+            except LaunchError as error:
+                raise CdpFetchError("browser_failed", error.reason, "check browser.cdp_url") from error
+        executable = find_chrome(self._config.browser.executable_path)
+        paths.ensure_private_dir(self.profile_dir)
+        profile.prepare(self.profile_dir)
+        argv = self._command(executable, await self._version(executable))
+        log.info("starting %s", " ".join(argv))
+        self.executable = executable
+        try:
+            browser = await Browser.launch(argv, self._environment(), self.download_dir)
+        except LaunchError as error:
+            self._crashes.append(asyncio.get_running_loop().time())
+            raise self._explain(error) from error
+        self._remember_version(executable, browser.product)
+        log.info("%s is up as process %d", browser.product, browser.process.pid if browser.process else 0)
+        return browser
+
+    def _command(self, executable: str, version: str | None) -> list[str]:
+        settings = self._config.browser
+        refused = flags.reserved(settings.extra_args)
+        if refused:
+            raise ConfigError(f"browser.extra_args has {refused[0]!r}, which cdpfetch decides itself", "take it out")
+        return flags.headless(
+            executable,
+            self.profile_dir,
+            no_sandbox=self._without_sandbox(),
+            version=version,
+            locale=settings.locale,
+            extra=settings.extra_args,
+            platform=sys.platform,
+        )
+
+    def _without_sandbox(self) -> bool:
+        """Chrome refuses to run as root with its sandbox on; the setting ``require`` refuses to run it without."""
+        self.warnings = []
+        if not sys.platform.startswith("linux") or os.geteuid() != 0:
+            return False
+        if self._config.browser.sandbox == "require":
+            raise CdpFetchError(
+                "config_error",
+                'Chrome can\'t use its sandbox as root, and browser.sandbox is "require"',
+                'run cdpfetch as another user, or: cdpfetch config set browser.sandbox auto',
+            )
+        self.warnings = [
+            {"code": "no_sandbox", "message": "running as root: Chrome runs without its sandbox; use another user"}
+        ]
+        return True
+
+    def _environment(self) -> dict[str, str]:
+        environ = dict(os.environ)
+        # Chrome needs some writable home, even when the account has none.
+        if not os.access(environ.get("HOME") or "/nonexistent", os.W_OK | os.X_OK):
+            environ["HOME"] = self._home.root
+        return environ
+
+    def _explain(self, error: LaunchError) -> CdpFetchError:
+        holder = profile.holder(self.profile_dir)
+        if error.returncode == profile.EXIT_PROFILE_IN_USE or (holder and "ProcessSingleton" in error.reason):
+            return profile.in_use(self.profile_dir, holder)
+        hint = "run: cdpfetch doctor"
+        if "sandbox" in error.reason.lower():
+            hint = "let unprivileged user namespaces be used, or run Chrome's own setuid sandbox; see: cdpfetch doctor"
+        return CdpFetchError("browser_failed", error.reason, hint)
+
+    # the user agent needs Chrome's version before Chrome runs
+
+    async def _version(self, executable: str) -> str | None:
+        stamp = _stamp(executable)
+        try:
+            with open(self._version_file, encoding="utf-8") as file:
+                known = json.load(file)
+            if known.get("stamp") == stamp:
+                return str(known["version"])
+        except (OSError, ValueError, KeyError, AttributeError):
+            pass
+        return await asyncio.to_thread(read_version, executable)
+
+    def _remember_version(self, executable: str, product: str) -> None:
+        version = product.partition("/")[2]
+        with contextlib.suppress(OSError):
+            temporary = self._version_file + ".new"
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump({"stamp": _stamp(executable), "version": version}, file)
+            os.replace(temporary, self._version_file)
+
+    @property
+    def _version_file(self) -> str:
+        return os.path.join(self._home.run, "chrome.json")
+
+    def _prepare_downloads(self) -> None:
+        """An empty private directory: what an earlier daemon left in it belongs to nobody."""
+        paths.ensure_private_dir(self._home.artifacts)
+        paths.ensure_private_dir(self.download_dir)
+        for name in os.listdir(self.download_dir):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self.download_dir, name))
+
+    # endings
+
+    async def _close_when_idle(self) -> None:
+        await asyncio.sleep(self._config.browser.headless_idle)
+        self._idle = None
+        async with self._starting:
+            if self._users == 0 and self._browser is not None:
+                log.info("closing Chrome after %g s without a fetch", self._config.browser.headless_idle)
+                await self._close_browser()
+
+    async def _close_browser(self) -> None:
+        browser, self._browser = self._browser, None
+        if browser is not None:
+            await browser.close()
+
+    async def close(self) -> None:
+        """Close the browser and start none any more; idempotent."""
+        self._stopping = True
+        if self._idle is not None:
+            self._idle.cancel()
+            await asyncio.gather(self._idle, return_exceptions=True)
+            self._idle = None
+        async with self._starting:
+            await self._close_browser()
+
+    def __repr__(self) -> str:
+        return f"<Supervisor {self.state}, {self._users} users, {self._browser!r}>"
+
+
+def _stamp(executable: str) -> list[object]:
+    """What changes when the browser is replaced by another version."""
+    real = os.path.realpath(executable)
+    # Debian's command is a script; the program that it starts has the same name under /usr/lib.
+    name = os.path.basename(real)
+    program = os.path.join("/usr/lib", name, name)
+    info = [os.stat(path) for path in (real, program) if os.path.exists(path)]
+    return [real, *[value for stat in info for value in (stat.st_mtime_ns, stat.st_size)]]
