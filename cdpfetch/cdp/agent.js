@@ -28,9 +28,10 @@
   const isScripted = () => Array.prototype.some.call(document.scripts, (s) => EXECUTABLE.test(s.type || ''));
 
   const WAITING = '[aria-busy="true"],[role="progressbar"],progress:not([value]),[class*="spinner" i],[class*="skeleton" i],[class*="loading-indicator" i],[id*="spinner" i]';
-  const WAITING_TEXT = /^\W*(loading|please wait|one moment|just a moment|laden|wird geladen|chargement|cargando|caricamento|загрузка|読み込み中|加载中)\b?/i;
+  // A line of its own that says no more than this; in a longer text it is a word like any other.
+  const WAITING_TEXT = /^[^\p{L}\n]*(loading|please wait|one moment|just a moment|wird geladen|lädt|chargement|cargando|caricamento|carregando|загрузка|読み込み中|加载中|로딩)( (content|data|page|results|comments|please|more|up))?[^\p{L}\n]*$/imu;
   function isWaiting(text) {
-    if (text.length < 400 && WAITING_TEXT.test(text.trim())) return true;
+    if (text.length < 1500 && WAITING_TEXT.test(text)) return true;
     if (text.length > 2000) return false;
     for (const element of document.querySelectorAll(WAITING)) {
       if (element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.offsetHeight > 0) return true;

@@ -127,14 +127,14 @@ class Tab:
                     continue
                 raise
             if "exceptionDetails" in answer:
-                details = answer["exceptionDetails"]
-                text = details.get("exception", {}).get("description") or details.get("text", "")
-                raise ProtocolError("Runtime.evaluate", 0, str(text)[:400])
+                raise _thrown(answer["exceptionDetails"])
             result = answer["result"]
             if result.get("value") == _NO_AGENT:
                 # A frame's document, or one that is older than the tab's preparation.
                 injected = {"expression": agent_source(), "contextId": context}
-                await session.execute("Runtime.evaluate", injected, timeout=timeout)
+                answer = await session.execute("Runtime.evaluate", injected, timeout=timeout)
+                if "exceptionDetails" in answer:
+                    raise _thrown(answer["exceptionDetails"])
                 continue
             return result.get("value") if by_value else result
         raise ProtocolError("Runtime.evaluate", 0, "the documents of this frame change too fast to be read")
@@ -245,3 +245,9 @@ class Tab:
 
     def __repr__(self) -> str:
         return f"<Tab {self.target_id[:8]} {self.session!r}, {self.events.qsize()} events queued>"
+
+
+def _thrown(details: dict[str, Any]) -> ProtocolError:
+    """The error for an expression that threw."""
+    text = details.get("exception", {}).get("description") or details.get("text", "")
+    return ProtocolError("Runtime.evaluate", 0, str(text)[:400])
