@@ -11,7 +11,6 @@ import json
 import os
 import stat
 
-from cdpfetch import names
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 
 TYPE_CHECKING = False
@@ -137,7 +136,10 @@ class Draft:
 
         ``metadata.json`` is never given, and ``content.md`` and its like only to the role that owns them.
         """
-        safe = names.safe_name(name)
+        # Imported here: the client side uses this module too, and never names a file.
+        from cdpfetch.names import safe_name
+
+        safe = safe_name(name)
         stem, suffix = os.path.splitext(safe)
         number = 1
         while not self._is_free(safe, role):
