@@ -65,7 +65,7 @@
     return text;
   }
 
-  function pulse() {
+  function pulse(selector) {
     const text = visibleText();
     const now = performance.now();
     if (text.length !== lastLength) {
@@ -77,7 +77,7 @@
       scripted: isScripted(),
       still: (now - changedAt) / 1000,
       length: text.trim().length,
-      waiting: isWaiting(text),
+      waiting: isWaiting(text) || (selector !== null && !document.querySelector(selector)),
       refresh: refreshDelay(),
       height: document.documentElement ? document.documentElement.scrollHeight : 0,
       viewport: innerHeight,

@@ -31,7 +31,7 @@ class Browser:
         self.product = ""  # such as "Chrome/156.0.8078.114", set by _prepare
         self.tabs: dict[str, Tab] = {}  # by target id; a page's main frame has the same id
         self.downloads: dict[str, Download] = {}  # under way, by guid
-        self.download_dir: str | None = None  # where Chrome writes downloads, named by guid
+        self.download_dir: str | None = None  # absolute path where Chrome writes downloads, named by guid
         self._chores: set[asyncio.Future[Any]] = set()  # commands of which only the failure matters, and not much
 
     @classmethod
@@ -156,7 +156,7 @@ class Browser:
             ),
         ]
         if download_dir is not None:
-            self.download_dir = os.path.abspath(download_dir)
+            self.download_dir = download_dir
             behavior = {"behavior": "allowAndName", "downloadPath": self.download_dir, "eventsEnabled": True}
             commands.append(root.send("Browser.setDownloadBehavior", behavior, timeout=START_TIMEOUT))
         await asyncio.gather(*commands)

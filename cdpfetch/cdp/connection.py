@@ -170,7 +170,10 @@ class Connection:
         except ValueError:
             log.warning("a message of %d bytes is not JSON; ignored", len(frame))
             return
-        if "id" in message:
+        if not isinstance(message, dict):
+            log.warning("a message is a JSON %s, not an object; ignored", type(message).__name__)
+            return
+        if isinstance(message.get("id"), int):
             if not self._calls.resolve(message):
                 log.debug("an answer to no command: id %s", message["id"])
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -79,9 +81,52 @@ def candidates(platform: str, home: str) -> list[str]:
 def read_version(executable: str, timeout: float = 10.0) -> str | None:
     """The version that ``--version`` prints (``"156.0.8078.114"``), or None; blocks for up to ``timeout`` seconds."""
     try:
-        printed = subprocess.run(  # noqa: S603 - the executable is the browser that we are about to run
-            [executable, "--version"], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+        printed = subprocess.run(
+            [executable, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            check=False,
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
     return next((word for word in printed.split() if word[0].isdigit() and "." in word), None)
+
+
+class VersionCache:
+    """Remembers Chrome's version: the user agent needs it before Chrome runs, and asking for it costs a start."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def version(self, executable: str) -> str | None:
+        """The version of an executable, asked of it when it is not the one that is remembered; blocks."""
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                known = json.load(file)
+            if known["stamp"] == _stamp(executable):
+                return str(known["version"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        version = read_version(executable)
+        if version is not None:
+            self.remember(executable, version)
+        return version
+
+    def remember(self, executable: str, version: str) -> None:
+        """Note what a running browser says of itself."""
+        with contextlib.suppress(OSError):
+            temporary = self._path + ".new"
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump({"stamp": _stamp(executable), "version": version}, file)
+            os.replace(temporary, self._path)
+
+
+def _stamp(executable: str) -> list[object]:
+    """What changes when the browser is replaced by another version."""
+    real = os.path.realpath(executable)
+    # Debian's command is a script; the program that it starts has the same name under /usr/lib.
+    name = os.path.basename(real)
+    infos = [os.stat(path) for path in (real, f"/usr/lib/{name}/{name}") if os.path.exists(path)]
+    return [real, *(value for info in infos for value in (info.st_mtime_ns, info.st_size))]

@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import os
 from collections.abc import Callable
 
 from cdpfetch.cdp.connection import Session
 from cdpfetch.cdp.errors import CallTimeout
+from cdpfetch.cdp.landing import DownloadFailed, NavigationTimeout, ResponseHead
+
+# Seconds without a byte before a download is given up.
+STALL_TIMEOUT = 20.0
+
+Progress = Callable[[int, int], None]
 
 
 class Download:
@@ -38,6 +45,10 @@ class Download:
         """Wait for the end: ``completed`` or ``canceled``."""
         return await asyncio.shield(self._state)
 
+    def on_end(self, handler: Callable[[], None]) -> None:
+        """Call ``handler`` soon after the end."""
+        self._state.add_done_callback(lambda state: handler())
+
     def progress(self, received: int, total: int) -> None:
         """Note what Chrome reports."""
         self.received = max(self.received, received)
@@ -50,13 +61,50 @@ class Download:
         if not self._state.done():
             self._state.set_result(state)
 
+    def remove(self) -> None:
+        """Delete what was written, where it is still there."""
+        if self.path is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
     def __repr__(self) -> str:
         state = self._state.result() if self._state.done() else "under way"
         return f"<Download {self.guid} {state} {self.received}/{self.total or '?'} bytes>"
 
 
+async def receive(download: Download, head: ResponseHead, session: Session, progress: Progress) -> None:
+    """Wait for the end of a download, as long as bytes keep coming and ``progress`` lets it go on.
+
+    Raises NavigationTimeout (stalled), DownloadFailed (broken off), the session's cause when the tab goes
+    away, and whatever ``progress`` raises.
+    """
+    loop = asyncio.get_running_loop()
+    moved = asyncio.Event()
+    download.on_progress = moved.set
+    download.on_end(moved.set)
+    session.on_closed(lambda cause: moved.set())
+    seen, seen_at = download.received, loop.time()
+    while not download.ended:
+        progress(download.received, download.total)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(seen_at + STALL_TIMEOUT):
+                await moved.wait()
+        moved.clear()
+        if session.closed is not None:
+            raise session.closed
+        if download.received > seen:
+            seen, seen_at = download.received, loop.time()
+        elif loop.time() >= seen_at + STALL_TIMEOUT:
+            raise NavigationTimeout(f"the download stalled after {seen} bytes and", STALL_TIMEOUT, head.url, head)
+    progress(download.received, download.total)
+    if await download.wait() != "completed":
+        declared = head.header("content-length")
+        of = f" of the declared {declared}" if declared else ""
+        raise DownloadFailed(f"the connection was closed after {download.received} bytes{of}", head)
+
+
 async def receive_stream(
-    session: Session, request_id: str, path: str, seconds: float, progress: Callable[[int, int], None]
+    session: Session, request_id: str, path: str, seconds: float, progress: Progress
 ) -> tuple[int, bool]:
     """Write the body of a paused answer to ``path`` for at most ``seconds``: (bytes, whether it came to its end).
 
@@ -69,7 +117,7 @@ async def receive_stream(
     stream = {"handle": answer["stream"]}
     received = 0
     try:
-        with open(path, "xb") as file:
+        with open(path, "xb") as file:  # noqa: ASYNC230 - small writes, to a local disk
             while (left := end - loop.time()) > 0:
                 try:
                     chunk = await session.execute("IO.read", {**stream, "size": 1 << 20}, timeout=left)

@@ -12,6 +12,16 @@ _COMMON = (
     "--password-store=basic",
     "--use-mock-keychain",
 )
+_OFF = (
+    "Translate",
+    "OptimizationHints",
+    "MediaRouter",
+    "DialMediaRouteProvider",
+    "AutofillServerCommunication",
+    "CertificateTransparencyComponentUpdater",
+    # The address that was judged is the one that is asked.
+    "HttpsUpgrades",
+)
 _HEADLESS = (
     "--headless",
     "--remote-debugging-pipe",
@@ -37,8 +47,7 @@ _HEADLESS = (
     "--disable-renderer-backgrounding",
     # A cached page keeps its process: 32 instead of 13 processes after some navigations.
     "--disable-back-forward-cache",
-    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,"
-    "AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades",
+    "--disable-features=" + ",".join(_OFF),
     "--window-size=1280,1024",
 )
 # Flags that would take the browser out of our hands; they are refused in browser.extra_args.
@@ -92,5 +101,5 @@ def reserved(extra: Sequence[str]) -> list[str]:
 def user_agent(version: str, platform: str) -> str:
     """What a headed Chrome of this version announces (its reduced form: only the major version is true)."""
     system = "Macintosh; Intel Mac OS X 10_15_7" if platform == "darwin" else "X11; Linux x86_64"
-    major = version.split(".")[0]
+    major = version.split(".", maxsplit=1)[0]
     return f"Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Safari/537.36"

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cdpfetch.cdp.errors import LaunchError
 from cdpfetch.cdp.transport import PipeTransport
@@ -36,7 +36,7 @@ class ChromeProcess:
         self._stderr: int | None = stderr  # our end of Chrome's stderr, until it is at its end
         os.set_blocking(stderr, False)
         self._loop.add_reader(stderr, self._read_stderr)
-        self._watcher = _watch_exit(self._loop, pid, self._set_ended)
+        _watch_exit(self._loop, pid, self._set_ended)
 
     @property
     def returncode(self) -> int | None:
@@ -77,7 +77,8 @@ class ChromeProcess:
         self._close_stderr()
 
     def _read_stderr(self) -> None:
-        assert self._stderr is not None
+        if self._stderr is None:
+            return
         try:
             data = os.read(self._stderr, 1 << 16)
         except BlockingIOError:
@@ -120,10 +121,9 @@ async def spawn(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Chrome
     try:
         null = os.open(os.devnull, os.O_RDWR)
         opened.append(null)
-        for fd in (theirs.fileno(), write_stderr, null):
-            opened.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD))
+        opened += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD) for fd in (theirs.fileno(), write_stderr, null)]
         pipe, stderr, devnull = opened[1:]
-        pid = os.posix_spawn(
+        pid = os.posix_spawn(  # noqa: ASYNC221 - returns at once: vfork, then exec
             argv[0],
             list(argv),
             dict(environ),
@@ -167,9 +167,8 @@ def describe_exit(returncode: int) -> str:
         return f"killed by signal {-returncode}"
 
 
-def _watch_exit(loop: asyncio.AbstractEventLoop, pid: int, ended: object) -> object:
+def _watch_exit(loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[int], None]) -> None:
     """Call ``ended(returncode)`` in the loop when the child has ended and has been reaped."""
-    assert callable(ended)
 
     def reap() -> int:
         try:
@@ -187,7 +186,7 @@ def _watch_exit(loop: asyncio.AbstractEventLoop, pid: int, ended: object) -> obj
             ended(reap())
 
         loop.add_reader(fd, readable)
-        return fd
+        return
 
     import threading  # platforms without process descriptors
 
@@ -196,6 +195,4 @@ def _watch_exit(loop: asyncio.AbstractEventLoop, pid: int, ended: object) -> obj
         with contextlib.suppress(RuntimeError):  # the loop may have been closed meanwhile
             loop.call_soon_threadsafe(ended, returncode)
 
-    thread = threading.Thread(target=wait_in_thread, name=f"wait-{pid}", daemon=True)
-    thread.start()
-    return thread
+    threading.Thread(target=wait_in_thread, name=f"wait-{pid}", daemon=True).start()

@@ -4,109 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import uuid
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any
 
-from cdpfetch.cdp.capture import Capture, CaptureLimits, capture
-from cdpfetch.cdp.downloads import Download, receive_stream
+from cdpfetch.cdp.capture import CaptureLimits, capture
+from cdpfetch.cdp.downloads import Download, receive, receive_stream
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ProtocolError, SessionClosed
-from cdpfetch.cdp.lifecycle import THIN, Lifecycle, Limits, Pulse
+from cdpfetch.cdp.landing import (
+    PAGE_TYPES,
+    DownloadFailed,
+    Landing,
+    NavigationFailed,
+    NavigationTimeout,
+    NotAPage,
+    ResponseHead,
+    Route,
+    Router,
+)
+from cdpfetch.cdp.lifecycle import THIN, Lifecycle, Limits
 from cdpfetch.cdp.tab import Tab, TabEvent
+from cdpfetch.cdp.witness import PROBE_TIMEOUT, Witness
 
 log = logging.getLogger(__name__)
-
-# Seconds that a page may take to answer a probe before its scripts are taken to hold the thread.
-PROBE_TIMEOUT = 3.0
-# Seconds without a byte before a download is given up.
-STALL_TIMEOUT = 20.0
-# Document types that are rendered as pages.
-PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-
-
-class ResponseHead(NamedTuple):
-    """Status and headers of one answer to a main-frame request."""
-
-    url: str
-    status: int
-    headers: tuple[tuple[str, str], ...]  # in order, names as sent
-    client_side: bool  # whether the page itself asked for it, after a first document
-
-    def header(self, name: str) -> str | None:
-        """The value of a header, joined when it came more than once; None when absent."""
-        wanted = name.lower()
-        values = [value for key, value in self.headers if key.lower() == wanted]
-        return ", ".join(values) if values else None
-
-
-class Route(NamedTuple):
-    """What is to become of an answer: a rendered page, a file that Chrome downloads, or the first
-    ``seconds`` of a body that has no end of its own.
-    """
-
-    action: Literal["render", "download", "stream"]
-    seconds: float = 0.0
-
-
-class Router(Protocol):
-    """The decisions that are not this package's: which addresses may be asked, and what answers become."""
-
-    async def judge(self, url: str) -> None:
-        """Raise to stop before ``url`` is asked for."""
-
-    def redirected(self, head: ResponseHead, location: str) -> None:
-        """Raise to stop at a redirect."""
-
-    def route(self, head: ResponseHead) -> Route:
-        """Decide about the final answer of a chain; raise to stop there."""
-
-    def progress(self, received: int, total: int) -> None:
-        """Note how far a download is (total 0: unknown); raise to stop it."""
-
-
-class NavigationFailed(CdpError):
-    """Chrome could not get the document: ``error`` is its ``net::ERR_`` name, ``url`` the last address."""
-
-    def __init__(self, error: str, url: str, head: ResponseHead | None = None) -> None:
-        super().__init__(f"{error} at {url}")
-        self.error = error
-        self.url = url
-        self.head = head
-
-
-class NavigationTimeout(CdpError):
-    """Nothing came in time: ``phase`` says what was waited for."""
-
-    def __init__(self, phase: str, seconds: float, url: str, head: ResponseHead | None = None) -> None:
-        super().__init__(f"{phase} timed out after {seconds:g} s")
-        self.phase = phase
-        self.seconds = seconds
-        self.url = url
-        self.head = head
-
-
-class DownloadFailed(CdpError):
-    """A download ended before its end."""
-
-    def __init__(self, reason: str, head: ResponseHead) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.head = head
-
-
-class Landing(NamedTuple):
-    """Where a navigation ended: with a page (``capture``) or with a file (``path``)."""
-
-    head: ResponseHead | None  # None when Chrome gave no response (service worker, about:)
-    capture: Capture | None
-    path: str | None
-    received: int  # bytes of the file
-    partial: tuple[str, ...]  # what is known to be missing, in words
-    notes: tuple[tuple[str, str], ...]  # warnings: (code, message)
-    times: dict[str, float]  # loop times: committed, settled, captured
 
 
 class Navigation:
@@ -126,7 +48,7 @@ class Navigation:
         self._router = router
         self._limits = limits
         self._capture_limits = capture_limits or CaptureLimits()
-        self._wait_for = wait_for
+        self._witness = Witness(tab, wait_for)
         self._on_stage = on_stage
         self._loop = asyncio.get_running_loop()
         self._life = Lifecycle(limits, self._loop.time())
@@ -138,7 +60,6 @@ class Navigation:
         self._document_errors: dict[str, str] = {}  # net errors of main-frame documents, by loader id
         self._expecting_file: ResponseHead | None = None  # set when an answer has been routed to a file
         self._force_file = False  # the same address again, this time as a file
-        self._expanded = False  # whether the viewport has been made as tall as the page
         self._stopped_scripts = False
         self._notes: list[tuple[str, str]] = []
         self._times: dict[str, float] = {}
@@ -201,26 +122,30 @@ class Navigation:
         kind, data, now = event
         if kind == "paused":
             return await self._paused(data)
+        if kind == "download":
+            return await self._download(*data)
+        if kind == "gone":
+            raise data if isinstance(data, CdpError) else SessionClosed("closed")
+        if kind in ("request", "finished", "failed", "cached"):
+            self._network(kind, data, now)
+        else:
+            self._lived(kind, data, now)
+        return None
+
+    def _lived(self, kind: str, data: dict[str, Any], now: float) -> None:
+        """A step in the life of the main frame's document."""
         if kind == "navigated":
             self._navigated(data)
         elif kind == "moving":
             self._life.navigation_started(now)
-        elif kind == "stopped":
-            if self._expecting_file is None:
-                self._life.navigation_ended(now)
+        elif kind == "stopped" and self._expecting_file is None:
+            self._life.navigation_ended(now)
         elif kind == "committed":
             self._committed(data, now)
         elif kind == "parsed":
             self._life.parsed(now)
         elif kind == "loaded":
             self._life.loaded(now)
-        elif kind == "download":
-            return await self._download(*data)
-        elif kind == "gone":
-            raise data if isinstance(data, CdpError) else SessionClosed("closed")
-        else:
-            self._network(kind, data, now)
-        return None
 
     def _network(self, kind: str, data: dict[str, Any], now: float) -> None:
         request_id = data["requestId"]
@@ -248,7 +173,7 @@ class Navigation:
         self._loader = loader
         self._page_head = self._head
         self._url = frame.get("url", self._url)
-        self._expanded = False
+        self._witness.new_document()
         self._life.committed(now)
         self._on_stage("settling")
 
@@ -299,58 +224,33 @@ class Navigation:
         if self._page_head is None:
             return False
         try:
-            pulse = await self._pulse()
+            pulse = await self._witness.pulse()
         except CdpError:
             return False
-        if pulse is None or pulse.length < THIN:
+        if pulse.length < THIN:
             return False
         self._notes.append(("download_ignored", f"the page started a download by itself: {head.url}"))
         return True
 
     # pages
 
-    async def _pulse(self) -> Pulse | None:
-        answer = await self._tab.evaluate("cdpfetchAgent.pulse()", timeout=PROBE_TIMEOUT)
-        if not isinstance(answer, dict):
-            return None
-        if answer["contentType"] not in PAGE_TYPES or answer["head"].startswith("%PDF-"):
-            raise _NotAPage(answer["contentType"])
-        pulse = Pulse(
-            ready_state=answer["readyState"],
-            scripted=answer["scripted"],
-            still=answer["still"],
-            length=answer["length"],
-            waiting=answer["waiting"],
-            refresh=answer["refresh"] if answer["refresh"] is not None else self._refresh_header(),
-        )
-        if pulse.scripted and not self._expanded and answer["height"] > answer["viewport"] * 1.2 > 0:
-            self._expand(answer["height"])
-        return pulse
-
-    def _expand(self, height: int) -> None:
-        """Make the viewport as tall as the page, so that sections that wait to be scrolled to load."""
-        self._expanded = True
-        metrics = {"width": 1280, "height": min(int(height), 12000), "deviceScaleFactor": 1, "mobile": False}
-        self._tab.session.send("Emulation.setDeviceMetricsOverride", metrics, timeout=5.0)
-
     def _refresh_header(self) -> float | None:
+        """Seconds until the refresh that a ``Refresh`` header announces, or None."""
         value = self._page_head.header("refresh") if self._page_head is not None else None
-        if value is None:
+        delay, _, target = (value or "").replace(",", ";", 1).partition(";")
+        if not target.strip():
             return None
-        delay, _, target = value.replace(",", ";", 1).partition(";")
         try:
             seconds = float(delay.strip() or 0)
         except ValueError:
             return None
-        if not target.strip():
-            return None
-        return max(0.0, seconds - (self._loop.time() - self._times.get("committed", self._loop.time())))
+        now = self._loop.time()
+        return max(0.0, seconds - (now - self._times.get("committed", now)))
 
     async def _probe(self) -> Landing | None:
-        was_expanded = self._expanded
         try:
-            pulse = await self._pulse()
-        except _NotAPage:
+            pulse = await self._witness.pulse()
+        except NotAPage:
             self._take_as_file()
             return None
         except CallTimeout:
@@ -360,17 +260,10 @@ class Navigation:
             log.debug("a probe failed: %s", error)
             await self._next_event(0.05)
             return None
-        if pulse is not None:
-            if self._wait_for and not await self._has(self._wait_for):
-                pulse = pulse._replace(waiting=True)
-            if self._expanded and not was_expanded:
-                pulse = pulse._replace(still=0.0)  # what the taller viewport shows has yet to come
-            self._life.pulsed(pulse, self._loop.time())
+        if pulse.refresh is None:
+            pulse = pulse._replace(refresh=self._refresh_header())
+        self._life.pulsed(pulse, self._loop.time())
         return None
-
-    async def _has(self, selector: str) -> bool:
-        expression = f"!!document.querySelector({json.dumps(selector)})"
-        return bool(await self._tab.evaluate(expression, timeout=PROBE_TIMEOUT))
 
     async def _unfreeze(self) -> Landing | None:
         """The page's scripts hold its thread: end them and take what there is."""
@@ -425,9 +318,7 @@ class Navigation:
             partials.append(f"the page was cut at {taken.truncated}")
         if taken.unread_frames:
             self._notes.append(("frames_unread", f"{taken.unread_frames} frames could not be read"))
-        return Landing(
-            self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times
-        )
+        return Landing(self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times)
 
     # files
 
@@ -444,11 +335,10 @@ class Navigation:
         self._on_stage("downloading")
         self._times["committed"] = self._times["settled"] = self._loop.time()
         try:
-            await self._receive(download, head)
+            await receive(download, head, self._tab.session, self._router.progress)
         except BaseException:
             self._tab.browser.cancel_download(download)
-            if download.path and os.path.exists(download.path):
-                os.unlink(download.path)
+            download.remove()
             raise
         self._times["captured"] = self._loop.time()
         return Landing(head, None, download.path, download.received, (), tuple(self._notes), self._times)
@@ -472,39 +362,5 @@ class Navigation:
         partial = () if whole else (f"the answer has no end; these are its first {seconds:g} s ({received} bytes)",)
         return Landing(head, None, path, received, partial, tuple(self._notes), self._times)
 
-    async def _receive(self, download: Download, head: ResponseHead) -> None:
-        """Wait for the end of a download, as long as bytes keep coming and the router lets it go on."""
-        moved = asyncio.Event()
-        download.on_progress = moved.set
-        self._tab.session.on_closed(lambda cause: moved.set())
-        ended = asyncio.ensure_future(download.wait())
-        ended.add_done_callback(lambda done: moved.set())
-        seen, seen_at = download.received, self._loop.time()
-        try:
-            while not ended.done():
-                self._router.progress(download.received, download.total)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(seen_at + STALL_TIMEOUT):
-                        await moved.wait()
-                moved.clear()
-                if self._tab.session.closed is not None:
-                    raise self._tab.session.closed
-                if download.received > seen:
-                    seen, seen_at = download.received, self._loop.time()
-                elif self._loop.time() >= seen_at + STALL_TIMEOUT:
-                    raise NavigationTimeout(f"the download stalled after {seen} bytes and", STALL_TIMEOUT, head.url, head)
-        finally:
-            ended.cancel()
-            download.on_progress = None
-        self._router.progress(download.received, download.total)
-        if await download.wait() != "completed":
-            declared = head.header("content-length")
-            of = f" of the declared {declared}" if declared else ""
-            raise DownloadFailed(f"the connection was closed after {download.received} bytes{of}", head)
-
     def __repr__(self) -> str:
         return f"<Navigation to {self._url[:80]} {self._life!r}>"
-
-
-class _NotAPage(CdpError):
-    """Chrome shows the answer with a viewer of its own: it is a file."""

@@ -8,7 +8,7 @@ import logging
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cdpfetch.cdp.connection import Session
+from cdpfetch.cdp.connection import Handler, Session
 from cdpfetch.cdp.downloads import Download
 from cdpfetch.cdp.errors import ProtocolError
 
@@ -88,9 +88,7 @@ class Tab:
                     ]
                 },
             ),
-            session.send(
-                "Page.addScriptToEvaluateOnNewDocument", {"source": agent_source(), "worldName": WORLD}
-            ),
+            session.send("Page.addScriptToEvaluateOnNewDocument", {"source": agent_source(), "worldName": WORLD}),
             session.send(
                 "Target.setAutoAttach",
                 {
@@ -103,7 +101,15 @@ class Tab:
         ]
         await asyncio.gather(*commands)
 
-    async def evaluate(self, expression: str, *, timeout: float, frame_id: str | None = None, session: Session | None = None, by_value: bool = True) -> Any:
+    async def evaluate(
+        self,
+        expression: str,
+        *,
+        timeout: float,
+        frame_id: str | None = None,
+        session: Session | None = None,
+        by_value: bool = True,
+    ) -> Any:
         """The value of an expression in our world of a frame's current document (the main frame by default).
 
         The agent is there as ``cdpfetchAgent``.  Raises ProtocolError when the document goes
@@ -173,11 +179,15 @@ class Tab:
 
     # events of the session
 
-    def _put(self, kind: str) -> Any:
+    def _put(self, kind: str) -> Handler:
         return lambda params: self.put(kind, params)
 
-    def _main_frame(self, kind: str) -> Any:
-        return lambda params: self.put(kind, params) if params.get("frameId") == self.target_id else None
+    def _main_frame(self, kind: str) -> Handler:
+        def put(params: dict[str, Any]) -> None:
+            if params.get("frameId") == self.target_id:
+                self.put(kind, params)
+
+        return put
 
     def _request_paused(self, params: dict[str, Any]) -> None:
         if params.get("frameId") == self.target_id:
@@ -195,8 +205,13 @@ class Tab:
         if frame["id"] == self.target_id:
             self.put("committed", frame)
 
+    def _inner_frame_navigated(self, params: dict[str, Any]) -> None:
+        self._contexts.pop(params["frame"]["id"], None)
+
     def _frame_started_navigating(self, params: dict[str, Any]) -> None:
-        same_document = str(params.get("navigationType", "")).lower().startswith(("samedocument", "historysamedocument"))
+        same_document = (
+            str(params.get("navigationType", "")).lower().startswith(("samedocument", "historysamedocument"))
+        )
         if params.get("frameId") == self.target_id and not same_document:
             self.put("moving", params)
 
@@ -215,7 +230,7 @@ class Tab:
         self.frame_sessions[frame_id] = session
         self.frames.add(frame_id)
         self._contexts.pop(frame_id, None)
-        session.on("Page.frameNavigated", lambda event: self._contexts.pop(event["frame"]["id"], None))
+        session.on("Page.frameNavigated", self._inner_frame_navigated)
         session.on("Target.attachedToTarget", self._attached)
         session.on_closed(lambda cause: self._frame_session_closed(frame_id, session))
         session.send("Page.enable")

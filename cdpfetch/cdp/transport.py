@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from cdpfetch.cdp.framing import NulFramer
 
@@ -69,15 +69,15 @@ class PipeTransport(asyncio.BufferedProtocol):
     # asyncio's callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.pause_reading()  # until start(): no message may be lost
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.pause_reading()  # until start(): no message may be lost
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        assert self._on_message is not None
+        if self._on_message is None:
+            raise RuntimeError("reading is paused until start()")
         for message in self._framer.feed(self._view[:nbytes]):
             self._on_message(message)
 

@@ -42,8 +42,9 @@ class App:
         self.supervisor = Supervisor(home, config)
         self.tabs = TabPool(self.supervisor, config.fetch.tabs)
         self.pool = ExtractPool(_WORKERS)
-        self.fetches = FetchService(config, self.supervisor, self.tabs, Assembler(self.pool, home.artifacts))
-        handlers = Handlers(home, config, self.supervisor, self.tabs, self.pool, self.fetches, self.stop)
+        assembler = Assembler(self.pool, home.artifacts)
+        self.fetches = FetchService(config, self.supervisor, self.tabs, assembler)
+        handlers = Handlers(home, config, self.supervisor, self.tabs, self.pool, self.fetches, assembler, self.stop)
         self.server = Server(handlers.handle, __version__)
 
     def stop(self, drain: bool = True) -> None:

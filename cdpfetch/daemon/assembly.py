@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from cdpfetch import artifacts, names
 from cdpfetch.cdp.capture import Capture
-from cdpfetch.cdp.navigation import Landing, ResponseHead
+from cdpfetch.cdp.landing import Landing, ResponseHead
 from cdpfetch.daemon.routing import charset, essence
-from cdpfetch.errors import CdpFetchError
+from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
 
 if TYPE_CHECKING:
@@ -72,6 +72,43 @@ class Assembler:
         finally:
             draft.discard()
 
+    async def extract(
+        self,
+        source: str,
+        directory: str,
+        *,
+        url: str | None,
+        content_type: str | None,
+        extractor: str | None,
+        seconds: float,
+    ) -> dict[str, Any]:
+        """The committed document of a file that is already on disk; the file stays where it is.
+
+        Raises CdpFetchError (``invalid_request``, ``no_content``, ``disk_full``) and ExtractionFailed.
+        """
+        try:
+            size = os.stat(source).st_size
+        except OSError as error:
+            raise InvalidRequest(f"{source} can't be read: {error.strerror}") from error
+        document = artifacts.new_document(url or f"file://{source}")
+        title = os.path.basename(source)
+        document.update(kind="local.file", ok=True, title=title, content_type=content_type, bytes=size)
+        with await asyncio.to_thread(artifacts.Draft, directory, artifacts.new_fetch_id(document["url"])) as draft:
+            job = {
+                "op": "file",
+                "path": source,
+                "url": url or "",
+                "out_dir": draft.path,
+                "content_type": content_type,
+                "extractor": extractor,
+            }
+            answer = await self._pool.run(job, seconds)
+            self._enter(document, draft, answer, prefer_title=True)
+            if answer["content"] is None:
+                reasons = "; ".join(warning["message"] for warning in answer["warnings"]) or "it holds none"
+                raise CdpFetchError("no_content", f"no text could be taken from {source}: {reasons}")
+            return await asyncio.to_thread(draft.commit, document, index_root=self._index_root)
+
     async def _page(
         self,
         document: dict[str, Any],
@@ -81,17 +118,18 @@ class Assembler:
         options: FetchOptions,
         seconds: float,
     ) -> None:
-        path = await asyncio.to_thread(draft.write, "page.html", "page", taken.html, "text/html; charset=utf-8")
+        data = taken.html.encode("utf-8", "surrogatepass")
+        path = await asyncio.to_thread(draft.write, "page.html", "page", data, "text/html; charset=utf-8")
         document.update(
             kind="local.page",
             link=taken.url,
             title=" ".join(taken.title.split()) or None,
             status=head.status if head is not None else 200,
             content_type=taken.content_type,
-            bytes=os.path.getsize(path),
+            bytes=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
             ok=True,
         )
-        document["sha256"] = hashlib.sha256(taken.html.encode("utf-8", "surrogatepass")).hexdigest()
         job = {
             "op": "page",
             "path": path,
@@ -113,7 +151,7 @@ class Assembler:
                 document,
                 CdpFetchError(
                     "no_content",
-                    f"the page is empty: it shows no text (HTTP {document['status']}, {document['bytes']} bytes of HTML)",
+                    f"the page is empty: it shows no text (HTTP {document['status']}, {len(data)} bytes of HTML)",
                     "look at page.html, or give the page time: --wait-for CSS",
                 ),
             )
@@ -126,8 +164,9 @@ class Assembler:
         options: FetchOptions,
         seconds: float,
     ) -> None:
-        assert landing.path is not None and landing.head is not None
         head = landing.head
+        if landing.path is None or head is None:
+            raise CdpFetchError("download_failed", "Chrome saved no file", "fetch it again")
         declared = head.header("content-type")
         kind = essence(declared)
         name = names.natural_name(head.header("content-disposition"), head.url, kind)
@@ -171,21 +210,25 @@ class Assembler:
             document["warnings"].append({"code": "extraction_failed", "message": error.reason})
             document["verdict"] = "partial"
             return None
+        self._enter(document, draft, answer, prefer_title=job["op"] == "file")
+        return answer
+
+    def _enter(
+        self, document: dict[str, Any], draft: artifacts.Draft, answer: dict[str, Any], *, prefer_title: bool
+    ) -> None:
+        """Put a worker's answer into the document."""
         for body in [answer["content"], *answer.get("bodies", [])]:
             if body is not None:
                 draft.add(os.path.join(draft.path, body["name"]), body["role"], body["content_type"])
-        if answer.get("title") and (job["op"] == "file" or not document["title"]):
+        if answer.get("title") and (prefer_title or not document["title"]):
             document["title"] = answer["title"]
         document["facts"] += answer["facts"]
-        document["excerpt"] = answer["excerpt"]
-        document["outline"] = answer["outline"]
-        document["coverage"] = answer["coverage"]
         document["warnings"] += answer["warnings"]
-        if answer.get("meta"):
-            document["meta"] = answer["meta"]
-        if answer.get("content_type"):
-            document["content_type"] = answer["content_type"]
-        return dict(answer)
+        for key in ("excerpt", "outline", "coverage"):
+            document[key] = answer[key]
+        for key in ("meta", "content_type"):
+            if answer.get(key):
+                document[key] = answer[key]
 
     def _refuse(self, document: dict[str, Any], head: ResponseHead) -> None:
         """An answer that says no: what came with it is kept, and listed, but it is not a success."""

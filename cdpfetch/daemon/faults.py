@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ConnectionClosed, LaunchError, SessionClosed
-from cdpfetch.cdp.navigation import DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
+from cdpfetch.cdp.landing import DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
 from cdpfetch.errors import CdpFetchError
 
 # net:: error names by the beginning of what follows "net::ERR_"; the longest match counts.
@@ -55,6 +55,17 @@ _WORDS = {
     "UNKNOWN_URL_SCHEME": "the page leads to an application's scheme",
 }
 
+# What this package's own exceptions mean: the first class that fits counts.
+_FAULTS: tuple[tuple[type[CdpError], str, str, str], ...] = (
+    (NavigationTimeout, "timeout", "{}", "raise fetch.navigation_timeout, or check that the site answers"),
+    (DownloadFailed, "download_failed", "{}", "fetch it again"),
+    (SessionClosed, "browser_failed", "the tab was closed during the fetch: {}", "fetch it again"),
+    (ConnectionClosed, "browser_failed", "Chrome ended during the fetch: {}", "fetch it again"),
+    (CallTimeout, "timeout", "Chrome did not answer: {}", "fetch it again; see: cdpfetch doctor"),
+    (LaunchError, "browser_failed", "{}", "run: cdpfetch doctor"),
+    (CdpError, "browser_failed", "{}", "fetch it again; see: cdpfetch logs"),
+)
+
 
 def net_error(name: str) -> CdpFetchError:
     """The public error for one of Chrome's ``net::ERR_`` names."""
@@ -71,23 +82,13 @@ def public_error(error: Exception) -> CdpFetchError:
         return error
     if isinstance(error, NavigationFailed):
         return net_error(error.error)
-    if isinstance(error, NavigationTimeout):
-        hint = "raise fetch.navigation_timeout, or check that the site answers"
-        return CdpFetchError("timeout", str(error), hint)
-    if isinstance(error, DownloadFailed):
-        return CdpFetchError("download_failed", error.reason, "fetch it again")
     if isinstance(error, SessionClosed) and error.kind == "crashed":
-        return CdpFetchError("tab_crashed", "the page crashed its renderer process", "the page may need too much memory")
-    if isinstance(error, SessionClosed):
-        return CdpFetchError("browser_failed", f"the tab was closed during the fetch ({error})", "fetch it again")
-    if isinstance(error, ConnectionClosed):
-        return CdpFetchError("browser_failed", f"Chrome ended during the fetch: {error.cause}", "fetch it again")
-    if isinstance(error, CallTimeout):
-        return CdpFetchError("timeout", f"Chrome did not answer: {error}", "fetch it again; see: cdpfetch doctor")
-    if isinstance(error, LaunchError):
-        return CdpFetchError("browser_failed", error.reason, "run: cdpfetch doctor")
-    if isinstance(error, CdpError):
-        return CdpFetchError("browser_failed", str(error), "fetch it again; see: cdpfetch logs")
+        return CdpFetchError(
+            "tab_crashed", "the page crashed its renderer process", "the page may need too much memory"
+        )
+    for kind, code, words, hint in _FAULTS:
+        if isinstance(error, kind):
+            return CdpFetchError(code, words.format(error), hint)
     return CdpFetchError("internal", f"{type(error).__name__}: {error}", "see: cdpfetch logs")
 
 

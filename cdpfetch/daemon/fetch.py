@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from cdpfetch import artifacts
 from cdpfetch.cdp.errors import CdpError
+from cdpfetch.cdp.landing import Landing
 from cdpfetch.cdp.lifecycle import Limits
-from cdpfetch.cdp.navigation import Landing, Navigation
+from cdpfetch.cdp.navigation import Navigation
 from cdpfetch.config import Config
 from cdpfetch.daemon import faults
 from cdpfetch.daemon.assembly import Assembler
@@ -101,7 +102,11 @@ class FetchService:
             self._fail(document, error, navigation, clock)
             raise FetchFailed(error, document) from None
         except (CdpFetchError, CdpError, OSError) as fault:
-            error = artifacts.write_error(options.directory, fault) if isinstance(fault, OSError) else faults.public_error(fault)
+            error = (
+                artifacts.write_error(options.directory, fault)
+                if isinstance(fault, OSError)
+                else faults.public_error(fault)
+            )
             self._fail(document, error, navigation, clock, faults.head_of(fault))
             raise FetchFailed(error, document) from fault
         finally:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Callable
 from typing import Any
 
-from cdpfetch import artifacts, delivery, paths, wire
+from cdpfetch import delivery, paths, wire
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
+from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchOptions, FetchService
 from cdpfetch.daemon.server import Client
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
-from cdpfetch.errors import CdpFetchError, InvalidRequest
+from cdpfetch.errors import InvalidRequest
 from cdpfetch.extract.pool import ExtractPool
 
 # Progress lines of one download: no more often than this (seconds).
@@ -33,6 +33,7 @@ class Handlers:
         tabs: TabPool,
         pool: ExtractPool,
         fetches: FetchService,
+        assembler: Assembler,
         stop: Callable[[bool], None],
     ) -> None:
         self._home = home
@@ -41,6 +42,7 @@ class Handlers:
         self._tabs = tabs
         self._pool = pool
         self._fetches = fetches
+        self._assembler = assembler
         self._stop = stop  # called with whether to drain
         self._started = time.monotonic()
 
@@ -98,42 +100,17 @@ class Handlers:
         return fields
 
     async def _extract(self, message: wire.Message) -> wire.Message:
-        """A file that is already on disk: its text beside it, without a browser."""
         source, directory = message["file"], message["downloadDir"]
         if not (os.path.isabs(source) and os.path.isabs(directory)):
             raise InvalidRequest("file and downloadDir must be absolute paths")
-        if not os.path.isfile(source):
-            raise InvalidRequest(f"{source} is not a file")
-        url = message.get("url") or f"file://{source}"
-        document = artifacts.new_document(url)
-        with await asyncio.to_thread(artifacts.Draft, directory, artifacts.new_fetch_id(url)) as draft:
-            job = {
-                "op": "file",
-                "path": source,
-                "url": message.get("url") or "",
-                "out_dir": draft.path,
-                "content_type": message.get("contentType"),
-                "extractor": message.get("extractor"),
-            }
-            answer = await self._pool.run(job, float(message.get("deadline", self._config.fetch.deadline)))
-            content = answer["content"]
-            if content is None:
-                reasons = "; ".join(warning["message"] for warning in answer["warnings"])
-                raise CdpFetchError("no_content", f"no text could be taken from {source}" + (f": {reasons}" if reasons else ""))
-            draft.add(os.path.join(draft.path, content["name"]), content["role"], content["content_type"])
-            document.update(
-                kind="local.file",
-                ok=True,
-                title=answer["title"] or os.path.basename(source),
-                content_type=answer.get("content_type") or message.get("contentType"),
-                bytes=os.path.getsize(source),
-                facts=answer["facts"],
-                excerpt=answer["excerpt"],
-                outline=answer["outline"],
-                coverage=answer["coverage"],
-                warnings=answer["warnings"],
-            )
-            document = await asyncio.to_thread(draft.commit, document, index_root=self._home.artifacts)
+        document = await self._assembler.extract(
+            source,
+            directory,
+            url=message.get("url"),
+            content_type=message.get("contentType"),
+            extractor=message.get("extractor"),
+            seconds=float(message.get("deadline", self._config.fetch.deadline)),
+        )
         return wire.result_event(message["id"], "extract", document=document)
 
     def _cancel(self, client: Client, message: wire.Message) -> wire.Message:

@@ -1,10 +1,10 @@
-"""What becomes of an answer: rendered as a page, saved as a file, or refused.  Pure, but for the gatekeeper's look-up."""
+"""What becomes of an answer: rendered as a page, saved as a file, or refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from cdpfetch.cdp.navigation import PAGE_TYPES, ResponseHead, Route
+from cdpfetch.cdp.landing import PAGE_TYPES, ResponseHead, Route
 from cdpfetch.daemon.gatekeeper import Gatekeeper
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.urls import parse_url, same_host

@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from cdpfetch import wire
 from cdpfetch.daemon.fetch import FetchFailed
@@ -31,7 +31,9 @@ Handle = Callable[["Client", wire.Message], Awaitable[wire.Message]]
 class Client:
     """One connection.  ``handle`` makes the terminal message of a request; ``send`` is for what comes before it."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handle: Handle, version: str) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handle: Handle, version: str
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._handle = handle
@@ -166,9 +168,7 @@ class Server:
             writer.close()
             return
         client = Client(reader, writer, self._handle, self._version)
-        task = asyncio.current_task()
-        assert task is not None
-        self._clients[client] = task
+        self._clients[client] = cast("asyncio.Task[None]", asyncio.current_task())
         self.changed.set()
         try:
             await client.serve()
@@ -183,7 +183,9 @@ class Server:
 
     async def drain(self, seconds: float) -> None:
         """Wait until no request is under way, but no longer than ``seconds``."""
-        tasks = [task for client in self._clients for task in client.requests.values() if task is not asyncio.current_task()]
+        tasks = [
+            task for client in self._clients for task in client.requests.values() if task is not asyncio.current_task()
+        ]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
 

@@ -1,10 +1,9 @@
-"""Owns the browser: starts it for the first fetch, closes it when idle, starts it again after a crash, within bounds."""
+"""Owns the browser: starts it for the first fetch, closes it when idle, starts it again after a crash."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import sys
@@ -14,7 +13,7 @@ from collections.abc import AsyncIterator
 from cdpfetch import paths
 from cdpfetch.cdp import flags
 from cdpfetch.cdp.browser import Browser
-from cdpfetch.cdp.discovery import find_chrome, read_version
+from cdpfetch.cdp.discovery import VersionCache, find_chrome
 from cdpfetch.cdp.errors import LaunchError
 from cdpfetch.config import Config
 from cdpfetch.daemon import profile
@@ -118,7 +117,9 @@ class Supervisor:
         executable = find_chrome(self._config.browser.executable_path)
         paths.ensure_private_dir(self.profile_dir)
         profile.prepare(self.profile_dir)
-        argv = self._command(executable, await self._version(executable))
+        versions = VersionCache(os.path.join(self._home.run, "chrome.json"))
+        version = await asyncio.to_thread(versions.version, executable)
+        argv = self._command(executable, version)
         log.info("starting %s", " ".join(argv))
         self.executable = executable
         try:
@@ -126,7 +127,7 @@ class Supervisor:
         except LaunchError as error:
             self._crashes.append(asyncio.get_running_loop().time())
             raise self._explain(error) from error
-        self._remember_version(executable, browser.product)
+        versions.remember(executable, browser.product.partition("/")[2])
         log.info("%s is up as process %d", browser.product, browser.process.pid if browser.process else 0)
         return browser
 
@@ -154,7 +155,7 @@ class Supervisor:
             raise CdpFetchError(
                 "config_error",
                 'Chrome can\'t use its sandbox as root, and browser.sandbox is "require"',
-                'run cdpfetch as another user, or: cdpfetch config set browser.sandbox auto',
+                "run cdpfetch as another user, or: cdpfetch config set browser.sandbox auto",
             )
         self.warnings = [
             {"code": "no_sandbox", "message": "running as root: Chrome runs without its sandbox; use another user"}
@@ -176,31 +177,6 @@ class Supervisor:
         if "sandbox" in error.reason.lower():
             hint = "let unprivileged user namespaces be used, or run Chrome's own setuid sandbox; see: cdpfetch doctor"
         return CdpFetchError("browser_failed", error.reason, hint)
-
-    # the user agent needs Chrome's version before Chrome runs
-
-    async def _version(self, executable: str) -> str | None:
-        stamp = _stamp(executable)
-        try:
-            with open(self._version_file, encoding="utf-8") as file:
-                known = json.load(file)
-            if known.get("stamp") == stamp:
-                return str(known["version"])
-        except (OSError, ValueError, KeyError, AttributeError):
-            pass
-        return await asyncio.to_thread(read_version, executable)
-
-    def _remember_version(self, executable: str, product: str) -> None:
-        version = product.partition("/")[2]
-        with contextlib.suppress(OSError):
-            temporary = self._version_file + ".new"
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump({"stamp": _stamp(executable), "version": version}, file)
-            os.replace(temporary, self._version_file)
-
-    @property
-    def _version_file(self) -> str:
-        return os.path.join(self._home.run, "chrome.json")
 
     def _prepare_downloads(self) -> None:
         """An empty private directory: what an earlier daemon left in it belongs to nobody."""
@@ -237,13 +213,3 @@ class Supervisor:
 
     def __repr__(self) -> str:
         return f"<Supervisor {self.state}, {self._users} users, {self._browser!r}>"
-
-
-def _stamp(executable: str) -> list[object]:
-    """What changes when the browser is replaced by another version."""
-    real = os.path.realpath(executable)
-    # Debian's command is a script; the program that it starts has the same name under /usr/lib.
-    name = os.path.basename(real)
-    program = os.path.join("/usr/lib", name, name)
-    info = [os.stat(path) for path in (real, program) if os.path.exists(path)]
-    return [real, *[value for stat in info for value in (stat.st_mtime_ns, stat.st_size)]]

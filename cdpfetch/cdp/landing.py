@@ -1,0 +1,97 @@
+"""The vocabulary of a navigation: what a server answered, what becomes of it, where it ended, how it failed."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol
+
+from cdpfetch.cdp.capture import Capture
+from cdpfetch.cdp.errors import CdpError
+
+# Document types that are rendered as pages.
+PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+
+
+class ResponseHead(NamedTuple):
+    """Status and headers of one answer to a main-frame request."""
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]  # in order, names as sent
+    client_side: bool  # whether the page itself asked for it, after a first document
+
+    def header(self, name: str) -> str | None:
+        """The value of a header, joined when it came more than once; None when absent."""
+        wanted = name.lower()
+        values = [value for key, value in self.headers if key.lower() == wanted]
+        return ", ".join(values) if values else None
+
+
+class Route(NamedTuple):
+    """What is to become of an answer: a rendered page, a file that Chrome downloads, or the first
+    ``seconds`` of a body that has no end of its own.
+    """
+
+    action: Literal["render", "download", "stream"]
+    seconds: float = 0.0
+
+
+class Router(Protocol):
+    """The decisions that are not this package's: which addresses may be asked, and what answers become."""
+
+    async def judge(self, url: str) -> None:
+        """Raise to stop before ``url`` is asked for."""
+
+    def redirected(self, head: ResponseHead, location: str) -> None:
+        """Raise to stop at a redirect."""
+
+    def route(self, head: ResponseHead) -> Route:
+        """Decide about the final answer of a chain; raise to stop there."""
+
+    def progress(self, received: int, total: int) -> None:
+        """Note how far a download is (total 0: unknown); raise to stop it."""
+
+
+class NavigationFailed(CdpError):
+    """Chrome could not get the document: ``error`` is its ``net::ERR_`` name, ``url`` the last address."""
+
+    def __init__(self, error: str, url: str, head: ResponseHead | None = None) -> None:
+        super().__init__(f"{error} at {url}")
+        self.error = error
+        self.url = url
+        self.head = head
+
+
+class NavigationTimeout(CdpError):
+    """Nothing came in time: ``phase`` says what was waited for."""
+
+    def __init__(self, phase: str, seconds: float, url: str, head: ResponseHead | None = None) -> None:
+        super().__init__(f"{phase} timed out after {seconds:g} s")
+        self.phase = phase
+        self.seconds = seconds
+        self.url = url
+        self.head = head
+
+
+class DownloadFailed(CdpError):
+    """A download ended before its end."""
+
+    def __init__(self, reason: str, head: ResponseHead) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.head = head
+
+
+class Landing(NamedTuple):
+    """Where a navigation ended: with a page (``capture``) or with a file (``path``)."""
+
+    head: ResponseHead | None  # None when Chrome gave no response (service worker, about:)
+    capture: Capture | None
+    path: str | None
+    received: int  # bytes of the file
+    partial: tuple[str, ...]  # what is known to be missing, in words
+    notes: tuple[tuple[str, str], ...]  # warnings: (code, message)
+    times: dict[str, float]  # loop times: committed, settled, captured
+
+
+class NotAPage(CdpError):
+    """Chrome shows the answer with a viewer of its own: it is a file, whatever its headers said."""

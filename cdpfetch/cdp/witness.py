@@ -1,0 +1,59 @@
+"""Asks a page's own observer how it stands, and makes the page show what it holds back."""
+
+from __future__ import annotations
+
+import json
+
+from cdpfetch.cdp.landing import PAGE_TYPES, NotAPage
+from cdpfetch.cdp.lifecycle import Pulse
+from cdpfetch.cdp.tab import Tab
+
+# Seconds that a page may take to answer a probe before its scripts are taken to hold the thread.
+PROBE_TIMEOUT = 3.0
+# The viewport is made as tall as the page, up to so many CSS pixels.
+MAX_HEIGHT = 12000
+
+
+class Witness:
+    """What one tab says of its current document.
+
+    ``wait_for`` is a CSS selector: until something matches it the page counts as waiting.
+    """
+
+    def __init__(self, tab: Tab, wait_for: str | None = None) -> None:
+        self._tab = tab
+        self._wait_for = wait_for
+        self._expanded = False  # whether the viewport has been made as tall as the page
+
+    def new_document(self) -> None:
+        """Another document has taken the place of the one asked so far."""
+        self._expanded = False
+
+    async def pulse(self) -> Pulse:
+        """The page's state at this moment.
+
+        Raises NotAPage, ProtocolError (the document went away), CallTimeout (its scripts hold the thread).
+        """
+        selector = json.dumps(self._wait_for) if self._wait_for else "null"
+        answer = await self._tab.evaluate(f"cdpfetchAgent.pulse({selector})", timeout=PROBE_TIMEOUT)
+        if answer["contentType"] not in PAGE_TYPES or answer["head"].startswith("%PDF-"):
+            raise NotAPage(f"the document is {answer['contentType']}")
+        pulse = Pulse(
+            ready_state=answer["readyState"],
+            scripted=answer["scripted"],
+            still=answer["still"],
+            length=answer["length"],
+            waiting=answer["waiting"],
+            refresh=answer["refresh"],
+        )
+        if pulse.scripted and not self._expanded and answer["height"] > answer["viewport"] * 1.2 > 0:
+            self._expand(answer["height"])
+            # What the taller viewport shows has yet to come.
+            pulse = pulse._replace(still=0.0)
+        return pulse
+
+    def _expand(self, height: int) -> None:
+        """Make the viewport as tall as the page, so that sections that wait to be scrolled to load."""
+        self._expanded = True
+        metrics = {"width": 1280, "height": min(int(height), MAX_HEIGHT), "deviceScaleFactor": 1, "mobile": False}
+        self._tab.session.send("Emulation.setDeviceMetricsOverride", metrics, timeout=5.0)
