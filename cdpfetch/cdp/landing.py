@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.errors import CdpError
+
+if TYPE_CHECKING:
+    from cdpfetch.cdp.capture import Capture
 
 # Document types that are rendered as pages.
 PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
