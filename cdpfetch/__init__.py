@@ -1,1 +1,81 @@
-"""cdpfetch: the web as files, fetched through the system Chrome."""
+"""cdpfetch: the web as files, fetched through the system Chrome.
+
+    import cdpfetch
+
+    document = cdpfetch.fetch("https://example.com/")
+    print(document.title, document.dir)
+    print(document.text())
+
+Everything is loaded when it is first used: ``import cdpfetch`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from cdpfetch._version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cdpfetch.aclient import AsyncClient
+    from cdpfetch.api import close_browser, extract_file, extract_html, fetch, fetch_many, open_browser, read
+    from cdpfetch.client import Client
+    from cdpfetch.document import Document, Outcome, Page
+    from cdpfetch.errors import CdpFetchError, ConfigError, DaemonUnavailable, FetchError, InvalidRequest
+
+# Public name -> the module that has it.
+_HOMES = {
+    "AsyncClient": "aclient",
+    "CdpFetchError": "errors",
+    "Client": "client",
+    "ConfigError": "errors",
+    "DaemonUnavailable": "errors",
+    "Document": "document",
+    "FetchError": "errors",
+    "InvalidRequest": "errors",
+    "Outcome": "document",
+    "Page": "document",
+    "close_browser": "api",
+    "extract_file": "api",
+    "extract_html": "api",
+    "fetch": "api",
+    "fetch_many": "api",
+    "open_browser": "api",
+    "read": "api",
+}
+
+__all__ = [
+    "AsyncClient",
+    "CdpFetchError",
+    "Client",
+    "ConfigError",
+    "DaemonUnavailable",
+    "Document",
+    "FetchError",
+    "InvalidRequest",
+    "Outcome",
+    "Page",
+    "__version__",
+    "close_browser",
+    "extract_file",
+    "extract_html",
+    "fetch",
+    "fetch_many",
+    "open_browser",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

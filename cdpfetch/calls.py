@@ -10,11 +10,29 @@ from cdpfetch.errors import CdpFetchError, DaemonUnavailable, InvalidRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Literal, TypedDict
 
     from cdpfetch.paths import Home
     from cdpfetch.wire import Message
+
+    class FetchOptions(TypedDict, total=False):
+        """The options of a fetch, as ``cdpfetch fetch -h`` explains them; None means unset."""
+
+        output_dir: str | os.PathLike[str] | None
+        format: Literal["markdown", "text", "html", "source"] | None
+        extractor: str | None
+        screenshot: bool | None
+        wait_for: str | None
+        redirects: Literal["follow", "same-host"] | None
+        deadline: float | None
+        insecure: bool | None
+        keep_page: bool | None
+        headers: Mapping[str, str] | None
+        accept_language: str | None
+        allow: Sequence[str] | None
+        digest: bool | None
+
 
 # Requests of one call that are under way at once; the rest is sent as these end, so that no buffer fills up.
 WINDOW = 64
@@ -48,12 +66,19 @@ def fetch_fields(home: Home, options: Mapping[str, Any]) -> Message:
         if name == "output_dir":
             fields["downloadDir"] = os.path.abspath(os.path.expanduser(os.fspath(value)))
         elif name in FETCH_OPTIONS:
-            fields[FETCH_OPTIONS[name]] = list(value) if isinstance(value, tuple) else value
+            fields[FETCH_OPTIONS[name]] = _plain(value)
         else:
             known = ", ".join(sorted([*FETCH_OPTIONS, "output_dir"]))
             raise InvalidRequest(f"unknown option {name!r} of fetch", f"known options: {known}")
     wire.check_request({"id": 0, "url": "", **fields})
     return fields
+
+
+def _plain(value: Any) -> Any:
+    """The JSON form of an option's value."""
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return dict(value) if hasattr(value, "keys") else value
 
 
 def request_of(op: str, fields: Mapping[str, Any], request_id: int) -> Message:

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import Any, Self
+    from typing import Any, Self, Unpack
 
     from cdpfetch.document import Document, Outcome, Page
 
@@ -58,7 +58,13 @@ class Client:
 
     # Documents
 
-    def fetch(self, url: str, *, on_status: Callable[[str, Message], None] | None = None, **options: Any) -> Document:
+    def fetch(
+        self,
+        url: str,
+        *,
+        on_status: Callable[[str, Message], None] | None = None,
+        **options: Unpack[calls.FetchOptions],
+    ) -> Document:
         """Fetch one URL.  Raises FetchError when it failed, CdpFetchError when the call was wrong.
 
         Options: ``output_dir, format, extractor, screenshot, wait_for, redirects, deadline, insecure, keep_page,
@@ -70,7 +76,11 @@ class Client:
         return outcome.document
 
     def fetch_many(
-        self, urls: Iterable[str], *, on_status: Callable[[str, Message], None] | None = None, **options: Any
+        self,
+        urls: Iterable[str],
+        *,
+        on_status: Callable[[str, Message], None] | None = None,
+        **options: Unpack[calls.FetchOptions],
     ) -> list[Outcome]:
         """Fetch URLs at once; one outcome each, in order.  Raises only when the call itself is wrong."""
         from cdpfetch.document import outcome_of
@@ -83,7 +93,7 @@ class Client:
         *,
         on_status: Callable[[str, Message], None] | None = None,
         on_document: Callable[[int, dict[str, Any]], None] | None = None,
-        **options: Any,
+        **options: Unpack[calls.FetchOptions],
     ) -> list[dict[str, Any]]:
         """Fetch URLs as plain document dicts, in request order.
 

@@ -25,9 +25,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from cdpfetch import process, wire  # noqa: E402
-from cdpfetch.artifacts import new_document  # noqa: E402
-from cdpfetch.paths import Home  # noqa: E402
+from cdpfetch import process, wire
+from cdpfetch.artifacts import new_document
+from cdpfetch.paths import Home
 
 
 class Peer:

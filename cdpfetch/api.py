@@ -1,0 +1,89 @@
+"""The library's functions: one call, one result.  For several calls in a row, a Client saves the connecting."""
+
+from __future__ import annotations
+
+from cdpfetch.client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+    from typing import Any, Unpack
+
+    from cdpfetch.calls import FetchOptions
+    from cdpfetch.document import Document, Outcome, Page
+    from cdpfetch.extract import Extraction
+    from cdpfetch.wire import Message
+
+
+def fetch(
+    url: str,
+    *,
+    home: str | None = None,
+    on_status: Callable[[str, Message], None] | None = None,
+    **options: Unpack[FetchOptions],
+) -> Document:
+    """Fetch one URL through the daemon of ``home`` (default: this account's), which is started when there is none.
+
+    Raises FetchError when the URL failed (its ``document`` names what was saved all the same), CdpFetchError when the
+    call itself was wrong.  ``on_status(url, event)`` gets the progress.
+    """
+    with Client(home) as client:
+        return client.fetch(url, on_status=on_status, **options)
+
+
+def fetch_many(
+    urls: Iterable[str],
+    *,
+    home: str | None = None,
+    on_status: Callable[[str, Message], None] | None = None,
+    **options: Unpack[FetchOptions],
+) -> list[Outcome]:
+    """Fetch URLs at once.  One outcome each, in order; a URL that failed raises nothing."""
+    with Client(home) as client:
+        return client.fetch_many(urls, on_status=on_status, **options)
+
+
+def read(
+    fetch_id: str,
+    *,
+    format: str = "markdown",  # noqa: A002 - the public name
+    offset: int | None = None,
+    limit: int | None = None,
+    section: str | None = None,
+    find: str | None = None,
+    home: str | None = None,
+) -> Page:
+    """One page of a fetched document, from disk, without a daemon; see ``cdpfetch.reading.read``."""
+    with Client(home) as client:
+        return client.read(fetch_id, format=format, offset=offset, limit=limit, section=section, find=find)
+
+
+def open_browser(url: str | None = None, *, home: str | None = None) -> dict[str, Any]:
+    """Open the visible browser window on the shared profile; while it is open nothing is fetched."""
+    with Client(home) as client:
+        return client.open_browser(url)
+
+
+def close_browser(*, home: str | None = None) -> dict[str, Any]:
+    """Close the visible browser window."""
+    with Client(home) as client:
+        return client.close_browser()
+
+
+def extract_html(html: str, url: str = "", *, extractor: str = "auto") -> str:
+    """The Markdown of a page's HTML, in this process; empty when nothing is visible."""
+    from cdpfetch import extract
+
+    return extract.extract_html(html, url, extractor=extractor)
+
+
+def extract_file(
+    path: str | os.PathLike[str], *, content_type: str | None = None, url: str = "", extractor: str = "auto"
+) -> Extraction:
+    """The readable content of a file of any kind, in this process."""
+    import os
+
+    from cdpfetch import extract
+
+    return extract.extract_file(os.fspath(path), content_type=content_type, url=url, extractor=extractor)

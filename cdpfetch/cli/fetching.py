@@ -1,0 +1,138 @@
+"""``cdpfetch fetch``: the hot path, so it imports what it needs and no more."""
+
+from __future__ import annotations
+
+from cdpfetch.cli.output import Progress, complain, print_json, write, write_content
+from cdpfetch.cli.parser import Parser, header, positive
+from cdpfetch.client import Client
+from cdpfetch.errors import CdpFetchError, exit_status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+EXAMPLES = """\
+  cdpfetch fetch https://example.com/              the digest: title, facts, files
+  cdpfetch fetch --print https://example.com/      the content itself, as Markdown
+  cdpfetch fetch --json -o out URL URL             one JSON object a line, files below ./out
+  cdpfetch fetch --wait-for '#results' --deadline 30 URL
+  cdpfetch fetch --allow 127.0.0.1:8000 http://127.0.0.1:8000/
+"""
+
+
+def parser() -> Parser:
+    """The parser of ``fetch``."""
+    made = Parser("fetch", "Turn URLs into files on disk and print a digest of each.", EXAMPLES)
+    add = made.add_argument
+    add("urls", nargs="+", metavar="URL")
+    made.add_json()
+    add("--print", action="store_true", dest="content", help="print the content itself instead of the digest")
+    add("-o", dest="output_dir", metavar="DIR", help="write the documents below DIR instead of the home's artifacts")
+    add("--format", choices=("markdown", "text", "html", "source"), help="which form to make, and --print to print")
+    add("--extractor", metavar="NAME", help="how content is found: auto (default), trafilatura, ...")
+    add("--screenshot", action="store_true", help="save a picture of the page as well")
+    add("--wait-for", metavar="CSS", help="capture only when an element matches")
+    add("--redirects", choices=("follow", "same-host"), help="which redirects are followed (default: all)")
+    add("--deadline", type=positive, metavar="S", help="seconds for one URL (default: fetch.deadline, 60)")
+    add("--header", type=header, action="append", dest="headers", metavar="'NAME: VALUE'", help="may be repeated")
+    add("--accept-language", metavar="TAGS", help="preferred languages, as in: de,en;q=0.5")
+    add("--allow", action="append", metavar="HOST", help="also reach this private host, host:port, *.suffix or CIDR")
+    add("--insecure", action="store_true", help="accept bad certificates")
+    add("--keep-page", action="store_true", help="keep the captured page.html too")
+    return made
+
+
+def run_fetch(arguments: list[str]) -> int:
+    """Fetch, print in request order, and say how it went."""
+    given = parser().parse_intermixed_args(arguments)
+    progress = Progress(len(given.urls))
+    printer = Printer(given, len(given.urls), progress)
+    with Client() as client:
+        documents = client.fetch_documents(
+            given.urls,
+            on_status=progress.update if progress.enabled else None,
+            on_document=printer.take,
+            **_options(given),
+        )
+    printer.finish()
+    return exit_status([None if one["ok"] else one["error"]["code"] for one in documents])
+
+
+def _options(given: Namespace) -> dict[str, Any]:
+    """Only what was asked for: the daemon knows the defaults."""
+    names = ("output_dir", "format", "extractor", "wait_for", "redirects", "deadline", "accept_language", "allow")
+    options = {name: getattr(given, name) for name in (*names, "screenshot", "insecure", "keep_page")}
+    options = {name: value for name, value in options.items() if value}
+    if given.headers:
+        headers: dict[str, str] = {}
+        for name, value in given.headers:
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        options["headers"] = headers
+    return options
+
+
+class Printer:
+    """Prints documents in request order, each as soon as those before it are there."""
+
+    def __init__(self, given: Namespace, total: int, progress: Progress) -> None:
+        self.given = given
+        self.progress = progress
+        self._waiting: list[dict[str, Any] | None] = [None] * total
+        self._next = 0
+        # Entries of the digest that were printed, and failures that close it.
+        self._number = 0
+        self._failed: list[dict[str, Any]] = []
+
+    def take(self, index: int, document: dict[str, Any]) -> None:
+        """A document is there."""
+        self.progress.done += 1
+        self._waiting[index] = document
+        while self._next < len(self._waiting):
+            ready = self._waiting[self._next]
+            if ready is None:
+                break
+            self._next += 1
+            self.progress.clear()
+            self._print(ready)
+
+    def _print(self, document: dict[str, Any]) -> None:
+        if self.given.json:
+            print_json(document)
+        elif self.given.content:
+            self._print_content(document)
+        elif document["ok"]:
+            from cdpfetch.delivery import entry_lines
+
+            self._number += 1
+            write("\n".join(entry_lines(self._number, document)) + "\n")
+        else:
+            self._failed.append(document)
+
+    def _print_content(self, document: dict[str, Any]) -> None:
+        from cdpfetch.document import fetch_error
+        from cdpfetch.reading import pick_body
+
+        if not document["ok"]:
+            complain(fetch_error(document), document["url"])
+            return
+        try:
+            path = pick_body(document, self.given.format or "markdown")["path"]
+        except CdpFetchError as error:
+            complain(error, document["url"])
+            return
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            complain(CdpFetchError("internal", f"cannot read {path}: {error.strerror}"), document["url"])
+            return
+        write_content(data if data.endswith(b"\n") else data + b"\n")
+
+    def finish(self) -> None:
+        """Close the digest."""
+        self.progress.clear()
+        if self._failed:
+            from cdpfetch.delivery import digest
+
+            write(digest(self._failed))
