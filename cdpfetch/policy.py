@@ -113,7 +113,7 @@ def refusal(url: Url, verdict: Verdict) -> CdpFetchError:
     elif verdict.rule not in (addresses.METADATA, addresses.MULTICAST, addresses.BROADCAST, "port"):
         host = "127.0.0.1" if _is_localhost(url.host) else url.host
         entry = f"[{host}]:{url.port}" if ":" in host else f"{host}:{url.port}"
-        hint = f'if you trust it, add "{entry}" to network.allow in the configuration'
+        hint = f"to reach it, pass --allow {entry}, or add that to network.allow (cdpfetch config path)"
     return CdpFetchError("blocked_address", verdict.reason, hint)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cdpfetch import addresses
 from cdpfetch.errors import CdpFetchError, ConfigError
-from cdpfetch.policy import Policy, Url, Verdict, is_private, parse_url, refusal
+from cdpfetch.policy import Policy, Verdict, is_private, parse_url, refusal
 
 VECTORS = json.loads((Path(__file__).parents[1] / "fixtures" / "address_vectors.json").read_text(encoding="utf-8"))
 
@@ -288,24 +288,26 @@ def test_what_shows_itself_as_private(url: str, private: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "address", "hint"),
+    ("url", "address", "entry"),
     [
-        ("http://127.0.0.1:8000/", None, 'if you trust it, add "127.0.0.1:8000" to network.allow in the configuration'),
-        ("http://localhost/", None, 'if you trust it, add "127.0.0.1:80" to network.allow in the configuration'),
-        ("https://[::1]/", None, 'if you trust it, add "[::1]:443" to network.allow in the configuration'),
+        ("http://127.0.0.1:8000/", None, "127.0.0.1:8000"),
+        ("http://localhost/", None, "127.0.0.1:80"),
+        ("https://[::1]/", None, "[::1]:443"),
         (
             "https://w.example/",
             "10.0.0.1",
-            'if you trust it, add "w.example:443" to network.allow in the configuration',
+            "w.example:443",
         ),
         ("http://169.254.169.254/", None, None),
         ("http://224.0.0.1/", None, None),
         ("http://example.com:25/", None, None),
-        ("http://denied.example/", None, "it is in network.deny: cdpfetch config get network.deny"),
+        ("http://denied.example/", None, "deny"),
     ],
 )
-def test_a_refusal_names_the_setting(url: str, address: str | None, hint: str | None) -> None:
-    parsed: Url = parse_url(url)
+def test_a_refusal_names_the_setting(url: str, address: str | None, entry: str | None) -> None:
     refused = verdict(url, address, deny=("denied.example",))
-    error = refusal(parsed, refused)
+    hint = f"to reach it, pass --allow {entry}, or add that to network.allow (cdpfetch config path)" if entry else None
+    if entry == "deny":
+        hint = "it is in network.deny: cdpfetch config get network.deny"
+    error = refusal(parse_url(url), refused)
     assert (error.code, error.reason, error.hint) == ("blocked_address", refused.reason, hint)

@@ -34,7 +34,7 @@ OWNERS = {
     "html_to_markdown": {"extract"},
     "kreuzberg": {"extract"},
     "lxml": {"extract"},
-    "tomlkit": {"config"},
+    "tomlkit": {"configfile"},
     "trafilatura": {"extract"},
     "websockets": {"cdp"},
 }
