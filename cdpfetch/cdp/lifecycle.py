@@ -83,6 +83,11 @@ class Lifecycle:
         self._stale = False  # whether something has happened since that pulse
         self.navigations = 0  # client-side navigations seen after the first commit
 
+    @property
+    def text_length(self) -> int:
+        """Visible characters of the current document, as far as they are known."""
+        return self._pulse.length if self._pulse is not None else 0
+
     # events
 
     def navigation_started(self, now: float) -> None:

@@ -7,8 +7,8 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from cdpfetch.cdp.capture import CaptureLimits, capture
 from cdpfetch.cdp.downloads import Download, receive, receive_stream
@@ -29,6 +29,8 @@ from cdpfetch.cdp.tab import Tab, TabEvent
 from cdpfetch.cdp.witness import PROBE_TIMEOUT, Witness
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Navigation:
@@ -201,7 +203,7 @@ class Navigation:
             self._head = head
             session.send("Fetch.continueResponse", {"requestId": request_id})
             return None
-        if await self._keeps_page(head):
+        if self._keeps_page(head):
             session.send("Fetch.failRequest", {"requestId": request_id, "errorReason": "Aborted"})
             self._life.navigation_ended(self._loop.time())
             return None
@@ -219,15 +221,12 @@ class Navigation:
         )
         return None
 
-    async def _keeps_page(self, head: ResponseHead) -> bool:
-        """Whether a page that turns to a file by itself is worth more than the file: it has text of its own."""
-        if self._page_head is None:
-            return False
-        try:
-            pulse = await self._witness.pulse()
-        except CdpError:
-            return False
-        if pulse.length < THIN:
+    def _keeps_page(self, head: ResponseHead) -> bool:
+        """Whether a page that turns to a file by itself is worth more than the file: it has text of its own.
+
+        What the page said last has to do: while one of its requests is held here it may not answer.
+        """
+        if self._page_head is None or self._life.text_length < THIN:
             return False
         self._notes.append(("download_ignored", f"the page started a download by itself: {head.url}"))
         return True
@@ -249,7 +248,7 @@ class Navigation:
 
     async def _probe(self) -> Landing | None:
         try:
-            pulse = await self._witness.pulse()
+            pulse = await self._interruptible(self._witness.pulse())
         except NotAPage:
             self._take_as_file()
             return None
@@ -259,6 +258,8 @@ class Navigation:
             # The document is being replaced; the events that say so are in the queue or on their way.
             log.debug("a probe failed: %s", error)
             await self._next_event(0.05)
+            return None
+        if pulse is None:
             return None
         if pulse.refresh is None:
             pulse = pulse._replace(refresh=self._refresh_header())
@@ -273,6 +274,22 @@ class Navigation:
         self._notes.append(("scripts_stopped", f"the page's scripts held it for {PROBE_TIMEOUT:g} s and were ended"))
         await self._tab.stop_scripts()
         return await self._take("its scripts were ended")
+
+    async def _interruptible(self, question: Coroutine[Any, Any, T]) -> T | None:
+        """The page's answer, or None when something happens in the main frame that must be seen to first.
+
+        A page whose next document is held by us may not answer until we let it go on.
+        """
+        asked = asyncio.ensure_future(question)
+        self._tab.on_urgent = asked.cancel
+        if self._tab.urgent():
+            asked.cancel()
+        try:
+            await asyncio.wait({asked})
+        finally:
+            self._tab.on_urgent = None
+            asked.cancel()
+        return None if asked.cancelled() else asked.result()
 
     async def _next_event(self, seconds: float) -> None:
         """Let the queue speak, but not for ever."""
@@ -295,7 +312,7 @@ class Navigation:
         now = self._loop.time()
         self._times["settled"] = now
         try:
-            taken = await capture(self._tab, self._capture_limits)
+            taken = await self._interruptible(capture(self._tab, self._capture_limits))
         except CallTimeout:
             return await self._unfreeze()
         except ProtocolError as error:
@@ -303,6 +320,8 @@ class Navigation:
             if self._life.navigations > 20:
                 raise NavigationTimeout("capture (the page keeps navigating)", 0, self._url, self._head) from error
             await self._next_event(0.05)
+            return None
+        if taken is None:
             return None
         self._times["captured"] = self._loop.time()
         if taken.content_type not in PAGE_TYPES:

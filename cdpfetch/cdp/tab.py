@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+from collections.abc import Callable
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 WORLD = "cdpfetch"
 # Dialogs that a page may show before its scripts are stopped.
 MAX_DIALOGS = 20
+# Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
+_URGENT = frozenset({"paused", "moving", "committed", "download", "gone"})
 _NO_AGENT = "cdpfetch: no agent"
 
 
@@ -37,6 +40,14 @@ class TabEvent(NamedTuple):
     time: float  # of the event loop
 
 
+class _EventQueue(asyncio.Queue[TabEvent]):
+    """The queue of a tab's events, which can be looked into."""
+
+    def has(self, kinds: frozenset[str]) -> bool:
+        """Whether an event of one of these kinds waits."""
+        return any(event.kind in kinds for event in self._queue)  # type: ignore[attr-defined]
+
+
 class Tab:
     """A page target.  Its ``events`` queue carries what a navigation needs to know, in order."""
 
@@ -46,7 +57,8 @@ class Tab:
         self.target_id = target_id
         self.frames: set[str] = {target_id}  # ids of the frames in this target
         self.frame_sessions: dict[str, Session] = {}  # of frames in processes of their own, by frame id
-        self.events: asyncio.Queue[TabEvent] = asyncio.Queue()
+        self.events = _EventQueue()
+        self.on_urgent: Callable[[], object] | None = None  # called when an event comes that must be seen to at once
         self.dialogs = 0  # shown so far
         self._loop = asyncio.get_running_loop()
         self._contexts: dict[str, int] = {}  # frame id -> context id of our world in its current document
@@ -172,6 +184,12 @@ class Tab:
     def put(self, kind: str, data: Any) -> None:
         """Queue an event for whoever drives the tab."""
         self.events.put_nowait(TabEvent(kind, data, self._loop.time()))
+        if self.on_urgent is not None and kind in _URGENT:
+            self.on_urgent()
+
+    def urgent(self) -> bool:
+        """Whether an event waits that must be seen to before the page is asked anything."""
+        return self.events.has(_URGENT)
 
     def download_began(self, download: Download, frame_id: str) -> None:
         """The browser says that a download of this tab has begun."""
