@@ -123,10 +123,13 @@ class DaemonUnavailable(CdpFetchError):
 
 
 def exit_status(codes: list[str | None]) -> int:
-    """The command's exit status for the error codes of its URLs (None = that URL is ok)."""
+    """The command's exit status for the error codes of its URLs (None = that URL is ok).
+
+    A call that was wrong as a whole (a bad setting, an ``-o`` that can't be written) is one of wrong usage.
+    """
     failed = [code for code in codes if code is not None]
     if not failed:
         return EXIT_OK
     if any(code in UNAVAILABLE_CODES for code in failed):
         return EXIT_UNAVAILABLE
-    return EXIT_SOME_FAILED
+    return EXIT_USAGE if USAGE_CODES.issuperset(codes) else EXIT_SOME_FAILED

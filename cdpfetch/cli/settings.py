@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+
 from cdpfetch import config
 from cdpfetch.cli.output import json_text, print_json, write
 from cdpfetch.cli.parser import Parser
@@ -23,7 +25,7 @@ EXAMPLES = """\
 def run_config(arguments: list[str]) -> int:
     """Show, get, set, or name the file."""
     parser = Parser("config", "Show or change the settings.", EXAMPLES)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="show|get|set|path")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="show|get|set|path", parser_class=ArgumentParser)
     showing = verbs.add_parser("show", help="all settings, and where each comes from")
     showing.add_argument("--json", action="store_true", help="print JSON")
     getting = verbs.add_parser("get", help="one setting")

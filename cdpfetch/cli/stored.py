@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import ArgumentParser
 
 from cdpfetch.cli.output import print_json, write
 from cdpfetch.cli.parser import Parser, whole
@@ -18,7 +19,7 @@ EXAMPLES = """\
 def run_artifacts(arguments: list[str]) -> int:
     """List or prune."""
     parser = Parser("artifacts", "List or prune the fetched documents.", EXAMPLES)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|prune")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|prune", parser_class=ArgumentParser)
     listing = verbs.add_parser("list", help="the newest first")
     listing.add_argument("-n", type=whole(1), metavar="N", help="at most N")
     listing.add_argument("--json", action="store_true", help="one JSON object a line")
