@@ -102,7 +102,8 @@ class Line:
             self._writer.write(wire.encode(request))
             return await call.answer
         except asyncio.CancelledError:
-            if not call.answer.done():
+            # Cancelling the waiting task cancelled the future; otherwise the answer came in the same moment.
+            if call.answer.cancelled():
                 self._writer.write(wire.encode({"id": -request_id, "op": "cancel", "target": request_id}))
             raise
         finally:
