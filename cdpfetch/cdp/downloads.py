@@ -75,7 +75,8 @@ class Download:
 async def receive(download: Download, head: ResponseHead, session: Session, progress: Progress) -> None:
     """Wait for the end of a download, as long as bytes keep coming and ``progress`` lets it go on.
 
-    Raises NavigationTimeout (stalled), DownloadFailed (broken off), the session's cause when the tab goes
+    Raises NavigationTimeout (stalled: Chrome also waits on where it could take up a broken connection
+    again), DownloadFailed (broken off), the session's cause when the tab goes
     away, and whatever ``progress`` raises.
     """
     loop = asyncio.get_running_loop()
@@ -95,12 +96,15 @@ async def receive(download: Download, head: ResponseHead, session: Session, prog
         if download.received > seen:
             seen, seen_at = download.received, loop.time()
         elif loop.time() >= seen_at + STALL_TIMEOUT:
-            raise NavigationTimeout(f"the download stalled after {seen} bytes and", STALL_TIMEOUT, head.url, head)
+            raise NavigationTimeout(f"an incomplete download ({_came(seen, head)})", STALL_TIMEOUT, head.url, head)
     progress(download.received, download.total)
     if await download.wait() != "completed":
-        declared = head.header("content-length")
-        of = f" of the declared {declared}" if declared else ""
-        raise DownloadFailed(f"the connection was closed after {download.received} bytes{of}", head)
+        raise DownloadFailed(f"the connection was closed after {_came(download.received, head)}", head)
+
+
+def _came(received: int, head: ResponseHead) -> str:
+    declared = head.header("content-length")
+    return f"{received} bytes of the declared {declared}" if declared else f"{received} bytes"
 
 
 async def receive_stream(
