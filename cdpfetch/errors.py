@@ -7,7 +7,9 @@ names the next command or setting.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CODES = frozenset(
     {

@@ -9,8 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from hashlib import sha256
-from typing import NamedTuple
 
 from cdpfetch.errors import CdpFetchError
 
@@ -20,10 +18,22 @@ SOCKET_PATH_MAX = 103
 _SHORT_ROOT = "/tmp"  # noqa: S108 - the one short writable place; the directory made in it is private and verified
 
 
-class Home(NamedTuple):
+class Home:
     """The paths of one home; nothing is created by making one."""
 
-    root: str
+    __slots__ = ("root",)
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def __repr__(self) -> str:
+        return f"Home({self.root!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Home) and other.root == self.root
+
+    def __hash__(self) -> int:
+        return hash(self.root)
 
     @property
     def config(self) -> str:
@@ -51,6 +61,8 @@ class Home(NamedTuple):
         usual = os.path.join(self.root, "run")
         if len(os.fsencode(os.path.join(usual, "daemon.sock"))) <= SOCKET_PATH_MAX:
             return usual
+        from hashlib import sha256
+
         digest = sha256(os.fsencode(self.root)).hexdigest()[:16]
         return os.path.join(_SHORT_ROOT, f"cdpfetch-{os.getuid()}-{digest}")
 

@@ -6,9 +6,13 @@ Both sides import this module and nothing else of each other.  It is free of I/O
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from cdpfetch.errors import CODES, CdpFetchError, InvalidRequest
+
+# Not from typing: the command's start pays for every import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PROTOCOL = 1
 # A line longer than this (bytes) ends the connection: content never rides the socket.
@@ -17,7 +21,7 @@ MAX_LINE = 1 << 20
 HEARTBEAT = 5.0
 SILENCE = 20.0
 
-Message = dict[str, Any]
+Message = dict[str, "Any"]
 
 STAGES = ("queued", "started", "navigating", "settling", "downloading", "challenge", "extracting")
 

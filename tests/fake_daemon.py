@@ -8,11 +8,12 @@ line to ``requests``.
 
 A fetch of ``fake:WORDS`` does what the words say, in order: ``ok``, ``error:CODE``, ``wait:SECONDS``, ``status:N``,
 ``drip``, ``die``, ``quit`` (die before anything is said), ``mute`` (no word and no heartbeat any more), ``stall``
-(heartbeats only), ``garbage``, ``nothing`` (a result without a document).
+(heartbeats only), ``garbage``, ``file:TEXT`` (a document with a body), ``nothing`` (a result without a document).
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -25,8 +26,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from cdpfetch import process, wire
-from cdpfetch.artifacts import new_document
+from cdpfetch import artifacts, process, wire
 from cdpfetch.paths import Home
 
 
@@ -43,11 +43,8 @@ class Peer:
     def write(self, data: bytes) -> None:
         if self.mute:
             return
-        with self.lock:
-            try:
-                self.socket.sendall(data)
-            except OSError:
-                pass
+        with self.lock, contextlib.suppress(OSError):
+            self.socket.sendall(data)
 
     def send(self, message: dict) -> None:
         self.write(wire.encode(message))
@@ -104,8 +101,19 @@ class Peer:
             getattr(self, f"do_{verb}")(message, argument)
 
     def do_ok(self, message: dict, title: str) -> None:
-        document = {**new_document(message["url"]), "ok": True, "title": title or None, "dir": message["downloadDir"]}
+        document = {
+            **artifacts.new_document(message["url"]),
+            "ok": True,
+            "title": title or None,
+            "dir": message["downloadDir"],
+        }
         self.send(wire.result_event(message["id"], "fetch", document=document))
+
+    def do_file(self, message: dict, text: str) -> None:
+        with artifacts.Draft(message["downloadDir"], artifacts.new_fetch_id(message["url"])) as draft:
+            draft.write("content.md", "content", text, "text/markdown")
+            document = {**artifacts.new_document(message["url"]), "ok": True}
+            self.send(wire.result_event(message["id"], "fetch", document=draft.commit(document)))
 
     def do_nothing(self, message: dict, _argument: str) -> None:
         self.send(wire.result_event(message["id"], "fetch"))
@@ -114,7 +122,7 @@ class Peer:
         self.send({"id": message["id"], "event": "error", "code": code, "reason": f"seen {code}", "hint": "try"})
 
     def do_partial(self, message: dict, code: str) -> None:
-        document = {**new_document(message["url"]), "status": 404, "bodies": [{"name": "content.md"}]}
+        document = {**artifacts.new_document(message["url"]), "status": 404, "bodies": [{"name": "content.md"}]}
         self.send({"id": message["id"], "event": "error", "code": code, "reason": "404", "document": document})
 
     def do_wait(self, _message: dict, seconds: str) -> None:

@@ -365,7 +365,7 @@ def test_a_daemon_that_does_not_greet_is_got_over(fake, short_silence, hello):
 
 def test_another_program_on_the_socket_is_named(fake):
     fake.script(hello="garbage")
-    with Client() as client, pytest.raises(DaemonUnavailable, match="not a cdpfetch daemon: .* no message"):
+    with Client() as client, pytest.raises(DaemonUnavailable, match=r"not a cdpfetch daemon: .* no message"):
         client.request("status")
 
 

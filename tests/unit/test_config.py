@@ -39,7 +39,8 @@ def test_the_file_is_read(home):
     write(
         home,
         "[browser]\nsandbox = 'require'\nextra_args = ['--lang=de']\nheadless_idle = 5\n"
-        "[fetch]\ntabs = 2\n[fetch.challenge]\nescalation = 'never'\n[network]\nallow = ['127.0.0.1:80', '10.0.0.0/8']\n",
+        "[fetch]\ntabs = 2\n[fetch.challenge]\nescalation = 'never'\n"
+        "[network]\nallow = ['127.0.0.1:80', '10.0.0.0/8']\n",
     )
     found = config.load(home, {})
     assert found.browser.sandbox == "require"

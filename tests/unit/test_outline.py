@@ -73,7 +73,10 @@ def test_hostile_lines_cost_little(hostile):
         ("Menu\n\n---\n\nThe first real sentence is here, over two lines.", None),
         ("| a | b |\n|---|---|\n\nThe first real sentence is here, over two lines.", None),
         (
-            "```\ncode that is long enough to be taken for prose, surely\n```\nThe first real sentence is here, over two lines.",
+            (
+                "```\ncode that is long enough to be taken for prose, surely\n```\n"
+                "The first real sentence is here, over two lines."
+            ),
             None,
         ),
         ("- Short\n", "Short"),

@@ -100,7 +100,7 @@ def test_pages_hold_eight_kib(tmp_path):
 @pytest.mark.parametrize("offset", [0, -1, 4, 10**9, True, 1.5, "2"])
 def test_a_wrong_offset_is_explained(tmp_path, offset):
     make_content(tmp_path, "a\nb\nc\n")
-    with pytest.raises(CdpFetchError, match="outside lines 1 to 3 of content.md") as caught:
+    with pytest.raises(CdpFetchError, match=r"outside lines 1 to 3 of content\.md") as caught:
         reading.read(str(tmp_path), ID, offset=offset)
     assert caught.value.code == "invalid_request"
 
