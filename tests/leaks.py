@@ -1,0 +1,54 @@
+"""What a test may not leave behind.  These look and compare; they never tidy."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+from cdpfetch import process
+
+
+class Snapshot(NamedTuple):
+    """Descriptors and child processes of this process at one moment."""
+
+    fds: dict[int, str]
+    children: frozenset[tuple[int, str]]
+
+
+def snapshot() -> Snapshot:
+    """What there is now."""
+    return Snapshot(_fds(), frozenset((p.pid, p.started) for p in process.descendants(os.getpid())))
+
+
+def leaked(before: Snapshot, grace: float = 5.0) -> list[str]:
+    """What there is now and was not before, in words; a process or socket that is on its way out gets ``grace`` seconds."""
+    end = time.monotonic() + grace
+    while True:
+        found = _compare(before, snapshot())
+        if not found or time.monotonic() > end:
+            return found
+        time.sleep(0.05)
+
+
+def _compare(before: Snapshot, now: Snapshot) -> list[str]:
+    found = [f"fd {fd}: {what}" for fd, what in now.fds.items() if before.fds.get(fd) != what and not _harmless(what)]
+    for pid, started in sorted(now.children - before.children):
+        if process.start_time(pid) == started:
+            found.append(f"process {pid}: {process.command_line(pid)[:120]}")
+    return found
+
+
+def _harmless(what: str) -> bool:
+    """What the interpreter or the test runner itself keeps open."""
+    return what.startswith(("/dev/null", "/dev/urandom", "/proc/")) or what.endswith(".py")
+
+
+def _fds() -> dict[int, str]:
+    fds: dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"):
+        try:
+            fds[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:
+            continue
+    return fds

@@ -1,0 +1,377 @@
+"""A loopback site of awkward pages: ``with Site() as site: site.url("/page")``.  Each route is one small function."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Route = Callable[["Handler"], None]
+ROUTES: dict[str, Route] = {}
+
+PROSE = "The keeper counted the lamps twice before the tide came in, and wrote the number down. "
+PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R"
+    b"/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
+    b"4 0 obj<</Length 58>>stream\nBT /F1 18 Tf 20 100 Td (Lantern KELP-77 inspected) Tj ET   \nendstream endobj\n"
+    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\n"
+    b"xref\n0 6\n0000000000 65535 f \n0000000009 00000 n \n0000000052 00000 n \n0000000101 00000 n \n"
+    b"0000000212 00000 n \n0000000319 00000 n \ntrailer<</Size 6/Root 1 0 R>>\nstartxref\n383\n%%EOF\n"
+)
+
+
+def route(path: str) -> Callable[[Route], Route]:
+    """Register a route for a path, or for all below it when it ends in ``/*``."""
+
+    def register(function: Route) -> Route:
+        ROUTES[path] = function
+        return function
+
+    return register
+
+
+def page(body: str, title: str = "A page", head: str = "") -> str:
+    """A small whole document."""
+    return f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>{head}</head><body>{body}</body></html>'
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    server: Site
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        self.query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        self.server.requests.append((self.command, self.path, dict(self.headers.items())))
+        found = ROUTES.get(parts.path) or next(
+            (ROUTES[key] for key in ROUTES if key.endswith("/*") and parts.path.startswith(key[:-1])), None
+        )
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            if found is None:
+                self.reply(404, page("<h1>Not here</h1><p>No such page.</p>", "Not here"))
+            else:
+                found(self)
+
+    do_POST = do_GET
+
+    def reply(self, status: int = 200, body: str | bytes = b"", kind: str | None = "text/html; charset=utf-8", **more: Any) -> None:
+        """One whole answer; ``more`` are headers, ``_`` for ``-``."""
+        data = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        if kind is not None:
+            self.send_header("Content-Type", kind)
+        for name, value in more.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        if "Content_Length" not in more:
+            self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def redirect(self, location: str, status: int = 302, **more: Any) -> None:
+        self.reply(status, b"", Location=location, **more)
+
+    def hang(self, seconds: float = 60.0) -> None:
+        """Say nothing more, until the site closes or ``seconds`` are over."""
+        self.server.closing.wait(seconds)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+
+class Site(socketserver.ThreadingTCPServer):
+    """The site; ``requests`` lists what was asked: (method, path, headers)."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
+        self.closing = threading.Event()
+        self.gates: dict[str, threading.Event] = {}
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> Site:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.closing.set()
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+
+    @property
+    def netloc(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    def url(self, path: str = "/") -> str:
+        return f"http://{self.netloc}{path}"
+
+    def gate(self, name: str) -> threading.Event:
+        """An event that a test sets to let ``/gated?gate=NAME`` answer."""
+        return self.gates.setdefault(name, threading.Event())
+
+    def asked(self, path: str) -> int:
+        """How often a path was asked for, whatever its query."""
+        return sum(urlsplit(asked).path == path for _, asked, _ in list(self.requests))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news."""
+
+
+# ---- plain pages
+
+
+@route("/page")
+def _(h: Handler) -> None:
+    word = h.query.get("word", "harbour")
+    h.reply(body=page(f"<main><h1>The {word}</h1><p>{PROSE * 3}</p><h2>Second part</h2><p>{PROSE}</p></main>", f"About {word}"))
+
+
+@route("/gated")
+def _(h: Handler) -> None:
+    h.server.gate(h.query["gate"]).wait(30)
+    h.reply(body=page(f"<h1>Opened</h1><p>{PROSE * 2}</p>", "Gated"))
+
+
+@route("/status/*")
+def _(h: Handler) -> None:
+    status = int(urlsplit(h.path).path.rsplit("/", 1)[1])
+    if status in (204, 205):
+        h.send_response(status)
+        h.end_headers()
+        return
+    more = {"Retry_After": h.query["retry"]} if "retry" in h.query else {}
+    h.reply(status, page(f"<h1>Status {status}</h1><p>The clerk explains why in a sentence.</p>"), **more)
+
+
+@route("/auth")
+def _(h: Handler) -> None:
+    h.reply(401, page("<p>no entry</p>"), WWW_Authenticate='Basic realm="quay"')
+
+
+@route("/empty")
+def _(h: Handler) -> None:
+    h.reply(body=b"")
+
+
+@route("/headers")
+def _(h: Handler) -> None:
+    rows = "".join(f"<li>{name}: {value}</li>" for name, value in h.headers.items())
+    h.reply(body=page(f"<h1>What you sent</h1><ul>{rows}</ul><img src='/pixel.png'>"))
+
+
+# ---- pages made by scripts
+
+
+@route("/script")
+def _(h: Handler) -> None:
+    delay = h.query.get("delay", "100")
+    h.reply(
+        body=page(
+            "<div id=app></div><script>setTimeout(() => fetch('/data').then(r => r.json()).then(d => {"
+            f"app.innerHTML = '<h1>Made by script</h1><p>' + d.text + '</p>' }}), {delay})</script>"
+        )
+    )
+
+
+@route("/data")
+def _(h: Handler) -> None:
+    time.sleep(float(h.query.get("after", "0.1")))
+    h.reply(body='{"text": "Rendered late: ' + PROSE * 3 + '"}', kind="application/json")
+
+
+@route("/polling")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Polls</h1><p>{PROSE * 3}</p><script>fetch('/hang');setInterval(() => fetch('/data?after=0'), 200)</script>"))
+
+
+@route("/hanging-image")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Picture</h1><p>{PROSE * 3}</p><img src='/hang'>"))
+
+
+@route("/hang")
+def _(h: Handler) -> None:
+    h.hang()
+
+
+@route("/hang-body")
+def _(h: Handler) -> None:
+    h.send_response(200)
+    h.send_header("Content-Type", "text/html; charset=utf-8")
+    h.send_header("Content-Length", "100000")
+    h.end_headers()
+    h.wfile.write(page(f"<h1>Half a page</h1><p>{PROSE * 3}</p>").encode())
+    h.wfile.flush()
+    h.hang()
+
+
+@route("/busy")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Busy</h1><p>{PROSE}</p><script>addEventListener('load', () => {{ for (;;) ; }})</script>"))
+
+
+@route("/crash")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Crash</h1><p>{PROSE}</p><script>fetch('/hang')</script>"))
+
+
+@route("/devour")
+def _(h: Handler) -> None:
+    h.reply(body=page("<p>eats</p><script>const a = []; for (;;) a.push(new Array(1e6).fill(Math.random()));</script>"))
+
+
+@route("/alerts")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Alerts</h1><p>{PROSE * 3}</p><script>for (;;) alert(prompt('name?'))</script>"))
+
+
+@route("/popups")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Popups</h1><p>{PROSE * 3}</p><script>for (let i = 0; i < 5; i++) open('/page?word=popup' + i)</script>"))
+
+
+@route("/closed-shadow")
+def _(h: Handler) -> None:
+    h.reply(
+        body=page(
+            f"<p>{PROSE * 3}</p><div id=host></div><script>"
+            "const root = host.attachShadow({mode: 'closed'});"
+            "root.innerHTML = '<p>Closed words OYSTER-5</p><section id=inner></section>';"
+            "root.getElementById('inner').attachShadow({mode: 'closed'}).innerHTML = '<p>Deeper words OYSTER-6</p>'</script>"
+        )
+    )
+
+
+# ---- redirects
+
+
+@route("/redirect")
+def _(h: Handler) -> None:
+    left = int(h.query.get("left", "2"))
+    h.redirect(f"/redirect?left={left - 1}" if left > 1 else h.query.get("to", "/page?word=end"))
+
+
+@route("/redirect-loop")
+def _(h: Handler) -> None:
+    h.redirect("/redirect-loop")
+
+
+@route("/redirect-out")
+def _(h: Handler) -> None:
+    h.redirect(h.query["to"])
+
+
+@route("/script-redirect")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<p>old</p><script>location.href = '{h.query.get('to', '/page?word=landed')}'</script>"))
+
+
+# ---- files
+
+
+@route("/file.pdf")
+def _(h: Handler) -> None:
+    h.reply(body=PDF, kind="application/pdf")
+
+
+@route("/pdf-as-html")
+def _(h: Handler) -> None:
+    h.reply(body=PDF, kind="text/html")
+
+
+@route("/data.json")
+def _(h: Handler) -> None:
+    h.reply(body='{"id":9007199254740993,"rate":0.10000000000000000555,"tag":"<b>"}', kind="application/json")
+
+
+@route("/notes.txt")
+def _(h: Handler) -> None:
+    h.reply(body="one\n\ttwo <b> &amp;\n\n\n    four\n", kind="text/plain; charset=utf-8")
+
+
+@route("/named")
+def _(h: Handler) -> None:
+    h.reply(body=b"\x00\x01binary\xff" * 40, kind="application/octet-stream", Content_Disposition=h.query["disposition"])
+
+
+@route("/blob")
+def _(h: Handler) -> None:
+    """``size`` bytes, ``declared`` (default: the truth), cut off after ``sent``; slowly when ``rate`` bytes/s is given."""
+    size = int(h.query["size"])
+    sent = int(h.query.get("sent", size))
+    h.send_response(200)
+    h.send_header("Content-Type", "application/octet-stream")
+    if h.query.get("declared") != "none":
+        h.send_header("Content-Length", h.query.get("declared", str(size)))
+    else:
+        h.send_header("Connection", "close")
+    h.end_headers()
+    chunk = b"0123456789abcdef" * 4096
+    left = sent
+    while left > 0 and not h.server.closing.is_set():
+        piece = chunk[:left]
+        h.wfile.write(piece)
+        left -= len(piece)
+        if "rate" in h.query:
+            h.server.closing.wait(len(piece) / float(h.query["rate"]))
+    h.wfile.flush()
+    if h.query.get("then") == "hang":
+        h.hang()
+    h.close_connection = True
+    if sent < size:
+        with contextlib.suppress(OSError):
+            h.connection.shutdown(socket.SHUT_RDWR)
+
+
+@route("/endless.ndjson")
+def _(h: Handler) -> None:
+    h.send_response(200)
+    h.send_header("Content-Type", "application/x-ndjson")
+    h.end_headers()
+    number = 0
+    while not h.server.closing.wait(0.05):
+        number += 1
+        h.wfile.write(b'{"line": %d}\n' % number)
+        h.wfile.flush()
+
+
+@route("/bad-gzip")
+def _(h: Handler) -> None:
+    h.reply(body=page("<p>not packed</p>"), Content_Encoding="gzip")
+
+
+@route("/gzip")
+def _(h: Handler) -> None:
+    h.reply(body=gzip.compress(page(f"<h1>Packed</h1><p>{PROSE}</p>").encode()), Content_Encoding="gzip")
+
+
+@route("/reset")
+def _(h: Handler) -> None:
+    h.connection.shutdown(socket.SHUT_RDWR)
+    h.close_connection = True
+
+
+@route("/pixel.png")
+def _(h: Handler) -> None:
+    h.reply(
+        body=bytes.fromhex(
+            "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+            "1f15c4890000000d4944415478da63fccfc0500f000485018084a98c210000000049454e44ae426082"
+        ),
+        kind="image/png",
+    )
