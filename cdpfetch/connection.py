@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 import time
+
+# The C part of ``socket`` is all that is used; the module around it costs the command 4 ms, a fifth of its start.
+from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from cdpfetch import wire
 from cdpfetch._version import __version__
@@ -139,13 +141,13 @@ class Connection:
         return Silent(f"the daemon of {self.home.root} was silent for {wire.SILENCE:g} s", _RESTART_HINT)
 
 
-def dial(home: Home) -> socket.socket:
+def dial(home: Home) -> socket:
     """A connected socket.  Raises NotRunning, Silent when the daemon accepts nobody, or DaemonUnavailable."""
     check_owner(home)
     path = home.socket
     deadline = time.monotonic() + wire.SILENCE
     while True:
-        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connected = socket(AF_UNIX, SOCK_STREAM)
         connected.settimeout(wire.SILENCE)
         try:
             connected.connect(path)

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """The usual formatter, told its width: it is made for every argument, and would import shutil to find out."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns
+        except (ValueError, OSError):
+            columns = 80
+        super().__init__(prog, width=max(40, columns - 2))
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,7 +29,7 @@ class Parser(argparse.ArgumentParser):
             prog=f"cdpfetch {verb}",
             description=description,
             epilog=f"Examples:\n{examples}" if examples else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Formatter,
             allow_abbrev=False,
         )
 
