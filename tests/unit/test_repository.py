@@ -29,7 +29,6 @@ NOT_IMPORTED = {"lxml-html-clean"}
 # Which part of the package may import what; a part is a module or a package.
 OWNERS = {
     "ada_url": {"policy", "urls", "daemon"},
-    "attrs": {"cdp", "daemon", "extract"},
     "charset_normalizer": {"extract"},
     "html_to_markdown": {"extract"},
     "kreuzberg": {"extract"},
@@ -81,7 +80,7 @@ def third_party() -> dict[str, set[str]]:
         part = path.relative_to(ROOT / "cdpfetch").parts[0].removesuffix(".py")
         for name in run_time_imports(path):
             if name not in sys.stdlib_module_names and name not in ("cdpfetch", "__future__"):
-                found.setdefault("attrs" if name == "attr" else name, set()).add(part)
+                found.setdefault(name, set()).add(part)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdpfetch.cdp.framing import NulFramer
@@ -13,6 +13,7 @@ from cdpfetch.cdp.framing import NulFramer
 BODIES = st.lists(st.binary(max_size=40).map(lambda data: data.replace(b"\0", b"")), max_size=8)
 
 
+@settings(deadline=None)  # a loaded machine is no defect
 @given(
     BODIES, st.binary(max_size=10).map(lambda data: data.replace(b"\0", b"")), st.lists(st.integers(1, 7), min_size=1)
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdpfetch.cdp.lifecycle import (
@@ -307,6 +307,7 @@ ACTIONS: dict[str, Callable[[Lifecycle, float], None]] = {
 }
 
 
+@settings(deadline=None)  # a loaded machine is no defect
 @given(st.lists(st.tuples(st.sampled_from(sorted(ACTIONS)), st.floats(0.0, 1.0)), max_size=30), st.floats(1.0, 60.0))
 def test_every_page_comes_to_an_end(events: list[tuple[str, float]], end: float) -> None:
     life = Lifecycle(Limits(15.0, 5.0, end), 0.0)

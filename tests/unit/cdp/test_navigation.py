@@ -334,7 +334,7 @@ async def test_a_file_that_stalls_is_given_up(tmp_path: Path, monkeypatch: pytes
         visit.respond(200)
         visit.download(None)
         visit.download("inProgress", 10, 0)
-        with pytest.raises(NavigationTimeout, match=r"the download stalled after 10 bytes and timed out after 0\.05 s"):
+        with pytest.raises(NavigationTimeout, match=r"10 bytes.* timed out after 0\.05 s"):
             await going
         await visit.chrome.saw("Browser.cancelDownload")
 
