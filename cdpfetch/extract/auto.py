@@ -1,55 +1,72 @@
-"""The default extractor."""
+"""The default extractor: the model chooses the blocks, the repaired tree without the others is converted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cdpfetch.extract import dom, metadata
+from cdpfetch.extract import choose, convert, dom, markdown, metadata, model
+from cdpfetch.extract.dom import Element, Node
 from cdpfetch.extract.extractors import PageText
+from cdpfetch.extract.features import Features
 from cdpfetch.extract.metadata import Metadata
+from cdpfetch.extract.result import warning
+from cdpfetch.extract.segment import Block, prune, segment
 
-if TYPE_CHECKING:
-    from cdpfetch.extract.dom import Element
-
-_UNSEEN = ("script", "style", "noscript", "template", "head")
+# A page of more blocks than this is converted whole: judging each would take seconds.
+MAX_BLOCKS = 20_000
 
 
 def survey(html: str) -> tuple[Element | None, int]:
     """The tree and the number of its visible characters."""
     root = dom.parse(html)
-    if root is None:
-        return None, 0
-    body = root.find("body")
-    return root, len(" ".join((body if body is not None else root).xpath("string()").split()))
+    return root, _visible(segment(convert.prepare(root))) if root is not None else 0
 
 
 def extract(html: str, url: str) -> PageText:
     """The page's content."""
-    import trafilatura
-
-    root, visible = survey(html)
+    root = dom.parse(html)
     if root is None:
         return PageText("", Metadata(), 0, 0)
-    text = trafilatura.extract(
-        html,
-        url=url or None,
-        output_format="markdown",
-        include_formatting=True,
-        include_links=True,
-        include_images=True,
-    )
-    if not text:
-        return extract_body(html, url)
-    return PageText(text + "\n", metadata.read(root, url), visible, min(visible, len(text)))
+    meta = metadata.read(root, url)
+    base = convert.base(root, url)
+    body = convert.prepare(root)
+    del root
+    return from_body(body, meta, url, base)
+
+
+def from_body(body: Node, meta: Metadata, url: str, base: str) -> PageText:
+    """The content of a repaired tree, which is changed."""
+    found = segment(body)
+    visible = _visible(found)
+    if not visible:
+        return _from_metadata(meta)
+    if len(found) > MAX_BLOCKS:
+        note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
+        return PageText(markdown.render(body, base), meta, visible, visible, (note,))
+    kept = choose.choose(found, model.chances(Features(found, meta, url).rows()))
+    chosen = [block for block, keep in zip(found, kept, strict=True) if keep]
+    prune(block for block, keep in zip(found, kept, strict=True) if not keep)
+    return PageText(markdown.render(body, base), meta, visible, _visible(chosen))
+
+
+def _visible(found: list[Block]) -> int:
+    return sum(len(block.text) for block in found)
+
+
+def _from_metadata(meta: Metadata) -> PageText:
+    """A page that shows nothing: the article that its structured data holds, if any."""
+    if not meta.article_body:
+        return PageText("", meta, 0, 0)
+    note = warning("from_structured_data", "the page shows no text; this is the article in its structured data")
+    return PageText(convert.fragment(meta.article_body) + "\n", meta, 0, 0, (note,))
 
 
 def extract_body(html: str, url: str) -> PageText:
     """The whole body."""
-    from html_to_markdown import convert
-
-    root, visible = survey(html)
+    root = dom.parse(html)
     if root is None:
         return PageText("", Metadata(), 0, 0, (), "raw")
     meta = metadata.read(root, url)
-    text = convert(html).content or ""
-    return PageText(text.strip() + "\n" if text.strip() else "", meta, visible, visible, (), "raw")
+    body = convert.prepare(root)
+    visible = _visible(segment(body))
+    return PageText(
+        markdown.render(body, convert.base(root, url)) if visible else "", meta, visible, visible, (), "raw"
+    )

@@ -1,10 +1,36 @@
-"""HTML to Markdown, whole: no judgement on what is content."""
+"""HTML to Markdown, whole: repairs and conversion, without a judgement on what is content."""
 
 from __future__ import annotations
+
+from cdpfetch.extract import dom, markdown
+from cdpfetch.extract.dom import Element, Node
+from cdpfetch.extract.repair import clean, code, layout, math
+
+
+def prepare(root: Element) -> Node:
+    """The repaired tree of a parsed page."""
+    body = dom.build(root)
+    math.repair(body)
+    code.repair(body)
+    clean.clean(body)
+    layout.repair(body)
+    return body
+
+
+def base(root: Element, url: str) -> str:
+    """The address against which the links of a page are relative."""
+    from urllib.parse import urljoin
+
+    for element in root.iter("base"):
+        if href := (element.get("href") or "").strip():
+            try:
+                return urljoin(url, href)
+            except ValueError:
+                return url
+    return url
 
 
 def fragment(html: str, url: str = "") -> str:
     """The Markdown of a piece of HTML, without a final line break."""
-    from html_to_markdown import convert
-
-    return (convert(html).content or "").strip()
+    root = dom.parse(html)
+    return markdown.render(prepare(root), base(root, url)).strip() if root is not None else ""

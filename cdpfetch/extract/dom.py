@@ -1,8 +1,13 @@
-"""HTML text to a tree that is safe to walk: UTF-8 whatever the page declares, bounded in depth."""
+"""HTML text to a light tree of our own: UTF-8 whatever the page declares, bounded in depth, without scripts.
+
+The tree has no tails and no namespaces: the children of a `Node` are nodes and strings, in order.  All later steps
+(cleaning, segmentation, pruning, conversion) walk and change it in place.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,51 +17,232 @@ import lxml.html
 # An lxml element; its class has no complete type stubs.
 Element = Any
 
-# Deeper elements are dissolved into their ancestor at this depth: recursion, ours and the converter's, stays bounded.
-MAX_DEPTH = 200
+# Deeper elements are dissolved into their ancestor at this depth, so that recursion is safe everywhere.
+MAX_DEPTH = 180
+# libxml2 gives up here; markup that is deeper is flattened before it is parsed.
+_PARSER_DEPTH = "Excessive depth"
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,500}\?>")
-# What XML 1.0 can't hold, and so neither can the tree.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# What XML 1.0 can't hold, and so neither can the tree; lone surrogates are no characters at all.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\ufffe\uffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_NO_ATTRIBUTES: dict[str, str] = {}
+
+# Never content, whatever they hold.
+_DROPPED = frozenset(
+    "style link meta head title base object embed applet canvas svg select option datalist textarea param map area "
+    "audio video source track progress meter dialog-backdrop".split()
 )
-_KEPT_TAGS = frozenset(
-    ("html", "head", "body", "title", "p", "pre", "script", "style", "table", "tr", "td", "th", "li")
-)
+_MATH_SCRIPT = re.compile(r"^math/(?:tex|asciimath|mml)", re.IGNORECASE)
+
+
+class Node:
+    """An element.
+
+    Attributes:
+        tag: in lower case.
+        attrs: its attributes; shared and empty for many, so never change it in place.
+        kids: child nodes and strings.
+        parent: the node that holds it, or None for a root.
+    """
+
+    __slots__ = ("attrs", "kids", "parent", "tag")
+
+    def __init__(self, tag: str, attrs: dict[str, str] | None = None, parent: Node | None = None) -> None:
+        self.tag = tag
+        self.attrs = attrs if attrs is not None else _NO_ATTRIBUTES
+        self.kids: list[Node | str] = []
+        self.parent = parent
+
+    def __repr__(self) -> str:
+        return f"<{self.tag} {self.attrs} {len(self.kids)} kids>"
+
+    def get(self, name: str, default: str = "") -> str:
+        """An attribute's value."""
+        return self.attrs.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        """Change one attribute."""
+        self.attrs = {**self.attrs, name: value}
+
+    @property
+    def classes(self) -> str:
+        """Class names and id, in lower case."""
+        attrs = self.attrs
+        if not attrs:
+            return ""
+        return f"{attrs.get('class', '')} {attrs.get('id', '')}".lower()
+
+    def add(self, kid: Node | str) -> None:
+        """Append a child."""
+        self.kids.append(kid)
+        if isinstance(kid, Node):
+            kid.parent = self
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, in document order; the tree may be changed below a node that was given."""
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(kid for kid in reversed(node.kids) if isinstance(kid, Node))
+
+    def find_all(self, *tags: str) -> list[Node]:
+        """All descendants with one of the tags."""
+        return [node for node in self.walk() if node.tag in tags and node is not self]
+
+    def strings(self) -> Iterator[str]:
+        """All text below, in document order."""
+        stack: list[Node | str] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                yield item
+            else:
+                stack.extend(reversed(item.kids))
+
+    def text(self) -> str:
+        """All text below, as it stands."""
+        return "".join(self.strings())
+
+    def line(self) -> str:
+        """All text below, with blanks collapsed."""
+        return " ".join(self.text().split())
+
+    def ancestors(self) -> Iterator[Node]:
+        """The parent, its parent, and so on."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def remove(self) -> None:
+        """Take this node out of its parent."""
+        if self.parent is not None:
+            # By identity: equal strings are common among siblings.
+            self.parent.kids = [kid for kid in self.parent.kids if kid is not self]
+            self.parent = None
+
+    def replace(self, *kids: Node | str) -> None:
+        """Put ``kids`` in the place of this node."""
+        parent = self.parent
+        if parent is None:
+            return
+        index = next(i for i, kid in enumerate(parent.kids) if kid is self)
+        parent.kids[index : index + 1] = kids
+        for kid in kids:
+            if isinstance(kid, Node):
+                kid.parent = parent
+        self.parent = None
+
+    def filter(self, keep: Callable[[Node], bool]) -> None:
+        """Take out all descendants for which ``keep`` is false, with everything below them; linear."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            kept: list[Node | str] = []
+            for kid in node.kids:
+                if isinstance(kid, str):
+                    kept.append(kid)
+                elif keep(kid):
+                    kept.append(kid)
+                    stack.append(kid)
+            if len(kept) != len(node.kids):
+                node.kids = kept
 
 
 def parse(html: str) -> Element | None:
-    """The root element of ``html``, or None when there is nothing in it.  Never raises for bad markup."""
+    """The lxml root of ``html``, or None when there is nothing in it.  Never raises for bad markup."""
     html = _FORBIDDEN.sub("", _XML_DECLARATION.sub("", html, count=1))
     html = _SURROGATES.sub("\ufffd", html)
     if not html.strip():
         return None
-    root = _parse(html)
-    if root is not None and _too_deep(root):
-        root = _parse(flatten(html))
+    root, deep = _parse(html)
+    if deep:
+        root, _ = _parse(flatten(html))
     return root
 
 
-def _parse(html: str) -> Element | None:
-    parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
+def _parse(html: str) -> tuple[Element | None, bool]:
+    parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True, remove_comments=True)
     try:
-        return lxml.html.document_fromstring(html.encode("utf-8"), parser=parser)
+        root = lxml.html.document_fromstring(html.encode("utf-8"), parser=parser)
     except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError, ValueError, AssertionError):
+        return None, False
+    return root, any(_PARSER_DEPTH in entry.message for entry in parser.error_log)
+
+
+def build(root: Element) -> Node:
+    """The body of a parsed page as a tree of nodes."""
+    body = Node("body", dict(root.items()))
+    holder = [element for element in root if element.tag != "head"] if root.tag == "html" else [root]
+    for element in holder:
+        if isinstance(element.tag, str):
+            if element.tag == "body":
+                body.attrs = {**body.attrs, **dict(element.items())}
+                _fill(body, element)
+            else:
+                _fill(body, element, wrap=True)
+    return body
+
+
+def fragment(html: str) -> Node:
+    """A piece of HTML as a tree below a ``body``."""
+    root = parse(html)
+    return build(root) if root is not None else Node("body")
+
+
+def _fill(target: Node, source: Element, *, wrap: bool = False) -> None:
+    """Copy what is below ``source`` (with ``wrap``: and itself) into ``target``; iterative, bounded in depth."""
+    # Each entry: the lxml element, the node that takes its children, and the depth of that node.
+    stack: list[tuple[Iterator[Element], Node, int]] = []
+    if wrap:
+        stack.append((iter([source]), target, 0))
+    else:
+        if source.text:
+            target.kids.append(source.text)
+        stack.append((iter(source), target, 0))
+    while stack:
+        children, node, depth = stack[-1]
+        element = next(children, None)
+        if element is None:
+            stack.pop()
+            continue
+        made = _node(element, node) if isinstance(element.tag, str) else None
+        if made is not None:
+            into = node
+            if depth < MAX_DEPTH or made.tag in ("br", "img", "hr"):
+                node.kids.append(made)
+                into = made
+            if element.text:
+                into.kids.append(element.text)
+            if len(element):
+                stack.append((_then_tail(element, node), into, depth + 1))
+                continue
+        if element.tail and element is not source:
+            node.kids.append(element.tail)
+
+
+def _then_tail(element: Element, node: Node) -> Iterator[Element]:
+    """The children of ``element``; when they are done its tail goes to ``node``."""
+    yield from element
+    if element.tail:
+        node.kids.append(element.tail)
+
+
+def _node(element: Element, parent: Node) -> Node | None:
+    """The empty node for an element, or None when it can't hold content."""
+    tag = element.tag
+    if tag in _DROPPED:
         return None
-
-
-def _too_deep(root: Element) -> bool:
-    """Whether an element is nested deeper than ``MAX_DEPTH``; linear, iterative."""
-    depth = 0
-    for event, _ in lxml.etree.iterwalk(root, events=("start", "end")):
-        if event == "start":
-            depth += 1
-            if depth > MAX_DEPTH:
-                return True
-        else:
-            depth -= 1
-    return False
+    # items(), not attrib: names that are no XML names can't be looked up.
+    attrs = dict(element.items()) if element.attrib else None
+    if tag == "script":
+        return Node(tag, attrs, parent) if attrs and _MATH_SCRIPT.match(attrs.get("type", "")) else None
+    if tag == "template":
+        # A declarative shadow root is what the visitor sees; any other template is not shown.
+        return Node("div", attrs, parent) if attrs and "shadowrootmode" in attrs else None
+    return Node(tag.lower(), attrs, parent)
 
 
 class _Flattener(HTMLParser):
@@ -76,15 +262,11 @@ class _Flattener(HTMLParser):
         if tag in _VOID:
             self.out.append(text)
             return
-        limit = MAX_DEPTH // 2 if tag not in _KEPT_TAGS else MAX_DEPTH * 3 // 4
-        write = self._written < limit
+        write = self._written < MAX_DEPTH
         self._open.append((tag, write))
         self._counts[tag] = self._counts.get(tag, 0) + 1
-        if write:
-            self._written += 1
-            self.out.append(text)
-        else:
-            self.out.append(" ")
+        self._written += write
+        self.out.append(text if write else " ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -95,11 +277,8 @@ class _Flattener(HTMLParser):
         while self._open:
             name, written = self._open.pop()
             self._counts[name] -= 1
-            if written:
-                self._written -= 1
-                self.out.append(f"</{name}>")
-            else:
-                self.out.append(" ")
+            self._written -= written
+            self.out.append(f"</{name}>" if written else " ")
             if name == tag:
                 return
 

@@ -1,0 +1,138 @@
+"""Which blocks are content: the cut on the model's chances, and the rules that keep things whole."""
+
+from __future__ import annotations
+
+from cdpfetch.extract.blocks import HEADINGS
+from cdpfetch.extract.dom import Node
+from cdpfetch.extract.segment import Block
+
+# Above 1 the cut favours recall over precision: what is on disk can be searched, what is not is lost.
+BETA = 1.1
+# Content of fewer words than this is suspected to be a failure, when the page shows more.
+_FEW_WORDS = 25
+_MAX_CUT = 0.6
+_LIST_SHARE = 0.6
+
+
+def best_cut(chances: list[float], sizes: list[int], beta: float = BETA) -> float:
+    """The chance at and above which blocks should be kept, so that the expected F-beta of the page is highest.
+
+    ``sizes`` are the blocks' words; a chance is taken as the share of a block's words that are content.
+    """
+    order = sorted(range(len(chances)), key=lambda index: -chances[index])
+    wanted = sum(chance * size for chance, size in zip(chances, sizes, strict=True))
+    weight = beta * beta
+    hit = kept = 0.0
+    best, cut = 0.0, 0.5
+    for index in order:
+        hit += chances[index] * sizes[index]
+        kept += sizes[index]
+        value = hit / (weight * wanted + kept) if kept else 0.0
+        if value > best:
+            best, cut = value, chances[index]
+    return min(cut, _MAX_CUT)
+
+
+def choose(found: list[Block], chances: list[float]) -> list[bool]:
+    """For each block whether it is content.  At least one is, when any has words."""
+    sizes = [block.words for block in found]
+    cut = best_cut(chances, sizes)
+    kept = [chance >= cut and size > 0 for chance, size in zip(chances, sizes, strict=True)]
+    kept = _enough(found, chances, kept, cut)
+    _whole_lists(found, kept)
+    _fill_gaps(found, chances, kept, cut)
+    _headings(found, kept)
+    _images(found, kept)
+    return kept
+
+
+def _enough(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> list[bool]:
+    """Lower the cut when next to nothing was kept though the page has more."""
+    total = sum(block.words for block in found)
+    for _ in range(3):
+        words = sum(block.words for block, keep in zip(found, kept, strict=True) if keep)
+        if words >= min(_FEW_WORDS, total):
+            return kept
+        cut /= 3
+        kept = [chance >= cut and block.words > 0 for block, chance in zip(found, chances, strict=True)]
+    return [block.words > 0 for block in found]
+
+
+def _list_of(node: Node) -> Node | None:
+    """The list whose item a block is in, if it is near."""
+    for _ in range(4):
+        if node.tag == "li" and node.parent is not None and node.parent.tag in ("ul", "ol"):
+            return node.parent
+        if node.parent is None:
+            return None
+        node = node.parent
+    return None
+
+
+def _whole_lists(found: list[Block], kept: list[bool]) -> None:
+    """A list of which most is kept is kept whole."""
+    members: dict[Node, list[int]] = {}
+    for index, block in enumerate(found):
+        holder = _list_of(block.node)
+        if holder is not None:
+            members.setdefault(holder, []).append(index)
+    for indexes in members.values():
+        words = sum(found[index].words for index in indexes)
+        if words > 0 and sum(found[index].words for index in indexes if kept[index]) >= words * _LIST_SHARE:
+            for index in indexes:
+                kept[index] = kept[index] or found[index].words > 0
+
+
+def _fill_gaps(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> None:
+    """One block between two kept ones of the same element stays, unless the model is sure that it should not."""
+    for index in range(1, len(found) - 1):
+        if kept[index] or not kept[index - 1] or not kept[index + 1] or not found[index].words:
+            continue
+        block, before, after = found[index], found[index - 1], found[index + 1]
+        whole = block.first < 0 and chances[index] >= cut * 0.3
+        if whole or (_same_place(block, before) and _same_place(block, after) and chances[index] >= cut * 0.5):
+            kept[index] = True
+
+
+def _same_place(block: Block, other: Block) -> bool:
+    return block.node is other.node or block.node.parent is other.node.parent
+
+
+def _headings(found: list[Block], kept: list[bool]) -> None:
+    """A heading stays with the text that follows it."""
+    following = False
+    for index in range(len(found) - 1, -1, -1):
+        block = found[index]
+        level = HEADINGS.get(block.node.tag) or (HEADINGS.get(block.node.parent.tag) if block.node.parent else None)
+        if level and following and not kept[index] and block.words:
+            kept[index] = True
+        if block.words:
+            following = kept[index]
+
+
+def _images(found: list[Block], kept: list[bool]) -> None:
+    """Images without words go with the text beside them."""
+    for index, block in enumerate(found):
+        if block.words:
+            continue
+        before = next((at for at in range(index - 1, max(-1, index - 4), -1) if found[at].words), None)
+        after = next((at for at in range(index + 1, min(len(found), index + 4)) if found[at].words), None)
+        sides = [kept[at] for at in (before, after) if at is not None]
+        kept[index] = bool(sides) and (
+            all(sides) or any(_near(block, found[at]) and kept[at] for at in (before, after) if at is not None)
+        )
+
+
+def _near(block: Block, other: Block) -> bool:
+    """Whether two blocks share an ancestor within three levels."""
+    own = [block.node]
+    while len(own) < 4 and own[-1].parent is not None:
+        own.append(own[-1].parent)
+    node: Node | None = other.node
+    for _ in range(4):
+        if node is None:
+            return False
+        if any(node is mine for mine in own):
+            return True
+        node = node.parent
+    return False

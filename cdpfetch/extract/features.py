@@ -1,0 +1,446 @@
+"""What the block model sees of a block: numbers on its words, its place in the tree and on the page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from math import log2
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from cdpfetch.extract import blocks
+from cdpfetch.extract.dom import Node
+from cdpfetch.extract.metadata import Metadata
+from cdpfetch.extract.segment import Block
+
+# Words of class names, ids and roles, by what they tell; the feature is the distance to the nearest ancestor with one.
+_GROUPS = {
+    "nav": r"nav|menu|topbar|(?:^|[\W_])tabs?(?:$|[\W_])",
+    "breadcrumb": r"breadcrumb|crumb",
+    "footer": r"foot",
+    "header": r"header|masthead|top-?bar",
+    "sidebar": r"side-?bar|aside|(?:^|[\W_])(?:rail|secondary|widget)|right-?col|left-?col|sidenav",
+    "comment": r"comment|disqus|respon(?:d|se)",
+    "related": r"relat|recommend|similar|also-|more-(?:stories|from|articles|posts|news|like)|suggest|read-?next|up-?next|"
+    r"trending|popular|most-|latest|recirc",
+    "social": r"share|sharing|social|follow|tweet|facebook|addthis|sns",
+    "ad": r"(?:^|[\W_])(?:ads?|adv|promo|dfp|gpt|mpu)(?:$|[\W_])|advert|sponsor|outbrain|taboola|promot",
+    "consent": r"cookie|consent|gdpr|privacy|onetrust",
+    "modal": r"modal|popup|pop-up|overlay|dialog|lightbox|drawer|toast|tooltip|popover",
+    "subscribe": r"newsletter|subscri|sign-?up|paywall|donat|optin|mailing",
+    "login": r"log-?in|sign-?in|account|register",
+    "search": r"search",
+    "meta": r"meta|byline|dateline|info-?bar|post-?info",
+    "author": r"author|(?:^|[\W_])bio(?:$|[\W_])|profile|avatar|user|poster|signature",
+    "date": r"(?:^|[\W_])(?:date|time|datetime|timestamp)|publish|posted",
+    "tags": r"(?:^|[\W_])tags?(?:$|[\W_])|categor|topics|keyword|label",
+    "toc": r"(?:^|[\W_])toc(?:$|[\W_])|table-?of-?contents|on-?this-?page|page-?nav|outline",
+    "pager": r"pagina|pager|(?:^|[\W_])(?:prev|next|previous)(?:$|[\W_])|load-?more",
+    "content": r"content|(?:^|[\W_])(?:body|text|copy|prose|rte)|rich-?text|markdown|wysiwyg",
+    "article": r"article|story|(?:^|[\W_])(?:post|entry|blog|news)",
+    "main": r"(?:^|[\W_])(?:main|primary|page)(?:$|[\W_])|maincontent",
+    "forum": r"thread|(?:^|[\W_])topic(?:$|[\W_])|message|post-?(?:body|content|text)|postbody|repl(?:y|ies)|answer|question|"
+    r"discussion|cooked",
+    "product": r"product|(?:^|[\W_])(?:sku|pdp)|item-?detail",
+    "price": r"price|cart|basket|(?:^|[\W_])buy|stock|shipping|add-?to|checkout|wishlist",
+    "spec": r"spec|feature|attribut|detail",
+    "desc": r"desc|summary|intro|(?:^|[\W_])(?:lead|lede|dek)|excerpt|abstract|standfirst|subtitle|subhead",
+    "review": r"review|rating|(?:^|[\W_])stars?(?:$|[\W_])|testimonial",
+    "card": r"card|tile|grid-?item|teaser|list-?item|result|thumb",
+    "gallery": r"gallery|carousel|slide|slick|swiper",
+    "caption": r"caption|credit|figure|(?:^|[\W_])(?:image|photo|img|media)",
+    "code": r"code|highlight|snippet|prettyprint",
+    "button": r"btn|button|(?:^|[\W_])cta|action",
+    "filter": r"filter|facet|(?:^|[\W_])sort|refine|toolbar|control|dropdown|option",
+    "form": r"form(?!at)|field|input",
+    "legal": r"copyright|legal|disclaimer|terms|licen[sc]e",
+    "hidden": r"hidden|hide|collaps|invisible",
+    "title": r"title|headline|heading|(?:^|[\W_])h[1-6](?:$|[\W_])",
+    "doc": r"(?:^|[\W_])docs?|wiki|(?:^|[\W_])mw-|section|chapter|admonition|(?:^|[\W_])note",
+    "hero": r"hero|banner|jumbotron|splash",
+    "faq": r"faq|accordion",
+    "skip": r"skip|jump|notice|alert|announce",
+    "list": r"list|grid|items|feed|archive|loop",
+}
+_GROUP_PATTERNS = [re.compile(pattern) for pattern in _GROUPS.values()]
+_TAGS = (
+    "nav",
+    "header",
+    "footer",
+    "aside",
+    "main",
+    "article",
+    "section",
+    "form",
+    "ul",
+    "li",
+    "dl",
+    "blockquote",
+    "figure",
+)
+_TAGS += ("a", "button", "details", "p", "span", "td", "label", "address", "figcaption", "pre", "time")
+_TAG_INDEX = {tag: index for index, tag in enumerate(_TAGS)} | {"ol": _TAGS.index("ul"), "dd": _TAGS.index("dl")}
+_ROLES = {
+    "navigation": "nav",
+    "banner": "header",
+    "contentinfo": "footer",
+    "complementary": "aside",
+    "main": "main",
+    "article": "article",
+    "form": "form",
+    "button": "button",
+}
+_FAR = 15
+_LEVELS = (0, 1, 2, 3, 4, 6, 8)
+_LONG_WORDS = 15
+
+_PHRASES = {
+    "cookie": r"cookie|privacy policy|consent",
+    "copyright": r"©|copyright|all rights reserved",
+    "share": r"\bshare\b|tweet|facebook|whatsapp|pinterest|linkedin",
+    "more": r"read more|learn more|see more|view all|show more|see all|load more|continue reading|shop now|click here|find out",
+    "login": r"log ?in|sign ?in|sign ?up|register|subscribe|newsletter|create (?:an )?account|your email",
+    "related": r"related|recommended|you (?:may|might) (?:also )?like|also (?:like|bought|viewed)|similar|more from|popular|"
+    r"trending|most read|latest|up next|read next|recent|featured",
+    "comments": r"\bcomments?\b|leave a reply|\breply\b|\breplies\b|join the (?:discussion|conversation)",
+    "ago": r"\bago\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}-\d\d-\d\d",
+    "byline": r"^by\b|written by|posted by|author|published|updated|min(?:ute)?s? read|reading time",
+    "price": r"[$€£¥]\s?\d|\d\s?(?:€|usd|eur|kr|zł)|add to (?:cart|bag|basket)|in stock|free shipping|buy now",
+    "skip": r"skip to|toggle|search|menu|close|back to|previous|next|loading|advertisement|sponsored",
+    "terms": r"terms|contact us|about us|careers|sitemap|help center|accessibility|disclaimer|faq",
+    "contents": r"table of contents|on this page|contents|in this article|jump to|references|external links|see also",
+    "rating": r"stars?\b|rating|reviews?\b|helpful|verified",
+}
+_PHRASE_PATTERNS = [re.compile(pattern) for pattern in _PHRASES.values()]
+_STOP = frozenset(
+    "the a an and or of to in on for with is are was were be been has have had that this these those it its as at by from "
+    "but not you your we our they their he she his her i if when which who will can would der die das und ist nicht ein "
+    "eine mit von zu den für auf le la les des et est une dans pour que qui sur pas el los las del y en un una por con se "
+    "su para es no di il che e per non sono della o os do da em um uma não com het een van en de dat niet и в не на что".split()
+)
+_PAGE_TYPES = {
+    "product": ("product", "productgroup", "offer"),
+    "forum": ("discussionforumposting", "qapage", "question", "comment", "answer"),
+    "article": ("article", "newsarticle", "blogposting", "reportagenewsarticle", "techarticle", "recipe", "review"),
+    "list": ("itemlist", "collectionpage", "searchresultspage", "breadcrumblist"),
+    "faq": ("faqpage", "howto", "service", "localbusiness", "organization"),
+}
+
+
+def _names() -> list[str]:
+    names = [f"class_{name}" for name in _GROUPS] + [f"tag_{name}" for name in _TAGS]
+    names += [
+        "words",
+        "chars",
+        "link_density",
+        "links",
+        "word_length",
+        "commas",
+        "stops",
+        "stop_share",
+        "ends",
+        "upper",
+    ]
+    names += [
+        "digits",
+        "question",
+        "images",
+        "heading",
+        "whole",
+        "depth",
+        "title_share",
+        "is_title",
+        "repeats",
+        "pipes",
+    ]
+    names += [f"says_{name}" for name in _PHRASES]
+    names += ["index", "before", "from_h1", "after_h1", "from_end", "from_heading", "heading_level"]
+    names += [f"under_{name}" for name in _PHRASES]
+    for level in _LEVELS:
+        names += [f"{what}_{level}" for what in ("chars", "share", "density", "blocks", "long", "twins")]
+    for offset in (-3, -2, -1, 1, 2, 3):
+        names += [f"{what}_{offset:+}" for what in ("words", "density", "heading", "near")]
+    names += ["words_around", "density_around", "long_around", "long_before", "long_after"]
+    names += [
+        "page_blocks",
+        "page_chars",
+        "page_density",
+        "page_long",
+        "page_articles",
+        "page_main",
+        "page_h1",
+        "page_pre",
+    ]
+    names += ["page_headings", "page_li", "page_time", "url_depth", "url_slug"]
+    return names + [f"page_{name}" for name in _PAGE_TYPES]
+
+
+NAMES = _names()
+
+
+class _Stat:
+    """Sums over the blocks below one element."""
+
+    __slots__ = ("blocks", "chars", "links", "long")
+
+    def __init__(self) -> None:
+        self.chars = self.links = self.blocks = self.long = 0
+
+
+class _Local(NamedTuple):
+    """What is known of a block by itself."""
+
+    words: float
+    density: float
+    heading: int
+    long: bool
+    chars: int
+
+
+class Features:
+    """The feature rows of a page.
+
+    Args:
+        found: its blocks in order.
+        meta: what the page says about itself.
+        url: its address.
+    """
+
+    def __init__(self, found: list[Block], meta: Metadata, url: str) -> None:
+        self._blocks = found
+        self._title = frozenset(_tokens(meta.title or ""))
+        self._marks: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._signatures: dict[Node, Counter[tuple[str, str]]] = {}
+        self._paths: dict[Node, list[float]] = {}
+        self._stats: dict[Node, _Stat] = {}
+        self._local = [self._measure(block) for block in found]
+        self._repeats = Counter(block.text for block in found)
+        self._count()
+        self._page = self._page_row(meta, url)
+
+    def rows(self) -> list[list[float]]:
+        """One row a block, in the order of `NAMES`."""
+        self._prepare_order()
+        return [self._row(index) for index in range(len(self._blocks))]
+
+    # ------------------------------------------------------------------ sums
+    @staticmethod
+    def _measure(block: Block) -> _Local:
+        chars = max(1, len(block.text))
+        density = min(1.0, block.link_chars / chars)
+        heading = _heading(block.node)
+        return _Local(log2(1 + block.words), density, heading, block.words >= _LONG_WORDS and density < 0.5, chars)
+
+    def _count(self) -> None:
+        for block, local in zip(self._blocks, self._local, strict=True):
+            node: Node | None = block.node
+            while node is not None:
+                stat = self._stats.get(node)
+                if stat is None:
+                    stat = self._stats[node] = _Stat()
+                stat.chars += local.chars
+                stat.links += block.link_chars
+                stat.blocks += 1
+                if local.long:
+                    stat.long += local.chars
+                node = node.parent
+
+    def _prepare_order(self) -> None:
+        """Running sums and the last heading before each block."""
+        self._before: list[int] = []
+        self._last_heading: list[int] = []
+        self._long_before: list[int] = []
+        chars = long = 0
+        heading = -1
+        self._h1 = next((i for i, local in enumerate(self._local) if local.heading == 1), -1)
+        for index, local in enumerate(self._local):
+            self._before.append(chars)
+            self._long_before.append(long)
+            self._last_heading.append(heading)
+            chars += local.chars
+            long += local.chars if local.long else 0
+            if local.heading:
+                heading = index
+        self._total, self._total_long = max(1, chars), max(1, long)
+        self._says = [_phrases(block.text) for block in self._blocks]
+
+    # ------------------------------------------------------------------ one row
+    def _row(self, index: int) -> list[float]:
+        block, local = self._blocks[index], self._local[index]
+        row = list(self._path(block.node))
+        row += self._words(block, local)
+        row += self._says[index]
+        row += self._place(index)
+        row += self._levels(block)
+        row += self._neighbours(index)
+        return row + self._page
+
+    def _path(self, node: Node) -> list[float]:
+        """Distances to the nearest ancestor of each group and tag; shared by the blocks of one element."""
+        known = self._paths.get(node)
+        if known is not None:
+            return known
+        if node.parent is not None:
+            row = [value + 1 if value < _FAR else value for value in self._path(node.parent)]
+        else:
+            row = [float(_FAR)] * (len(_GROUPS) + len(_TAGS))
+        for mark in self._mark(node):
+            row[mark] = 0.0
+        self._paths[node] = row
+        return row
+
+    def _mark(self, node: Node) -> tuple[int, ...]:
+        role = node.get("role")
+        key = (node.tag, f"{node.classes} {role}" if node.attrs else "")
+        known = self._marks.get(key)
+        if known is None:
+            found = [i for i, pattern in enumerate(_GROUP_PATTERNS) if key[1] and pattern.search(key[1])]
+            for tag in (node.tag, _ROLES.get(role, "")):
+                if tag in _TAG_INDEX:
+                    found.append(len(_GROUPS) + _TAG_INDEX[tag])
+            known = self._marks[key] = tuple(found)
+        return known
+
+    def _words(self, block: Block, local: _Local) -> Iterable[float]:
+        text, words = block.text, max(1, block.words)
+        lowered = text[:400].lower().split()
+        tokens = _tokens(text[:300])
+        in_title = sum(token in self._title for token in tokens) / max(1, len(tokens)) if self._title else 0.0
+        return (
+            local.words,
+            log2(1 + local.chars),
+            local.density,
+            min(block.links, 50),
+            local.chars / words,
+            (text.count(",") + text.count("，") + text.count("、")) / words,
+            text.count(". ") + text.count("。") + text.count("! ") + text.count("? "),
+            sum(word in _STOP for word in lowered) / max(1, len(lowered)),
+            text[-1:] in '.!?。！？…:"”',
+            sum(map(str.isupper, text[:200])) / min(local.chars, 200),
+            sum(map(str.isdigit, text[:200])) / min(local.chars, 200),
+            "?" in text,
+            block.images,
+            local.heading,
+            block.first < 0 and (1 if block.node.tag == "pre" else 2),
+            _depth(block.node),
+            in_title,
+            in_title == 1.0 and len(tokens) >= min(3, len(self._title)),
+            min(self._repeats[text], 10),
+            text.count("|") + text.count("»") + text.count("•") + text.count("·"),
+        )
+
+    def _place(self, index: int) -> Iterable[float]:
+        count = len(self._blocks)
+        last = self._last_heading[index]
+        yield index / count
+        yield self._before[index] / self._total
+        yield (index - self._h1) / count if self._h1 >= 0 else -2
+        yield -1 if self._h1 < 0 else index >= self._h1
+        yield min(count - index, 100)
+        yield min(index - last, 50) if last >= 0 else 60
+        yield self._local[last].heading if last >= 0 else 0
+        yield from self._says[last] if last >= 0 else _SILENT
+
+    def _levels(self, block: Block) -> Iterable[float]:
+        chain = [block.node, *block.node.ancestors()]
+        for level in _LEVELS:
+            node = chain[min(level, len(chain) - 1)]
+            stat = self._stats[node]
+            chars = max(1, stat.chars)
+            yield log2(chars)
+            yield stat.chars / self._total
+            yield min(1.0, stat.links / chars)
+            yield log2(1 + stat.blocks)
+            yield stat.long / chars
+            yield self._twins(node) if level else 0
+
+    def _twins(self, node: Node) -> float:
+        """How many siblings look the same (a card among cards), as a logarithm."""
+        parent = node.parent
+        if parent is None:
+            return 0.0
+        counts = self._signatures.get(parent)
+        if counts is None:
+            counts = Counter((kid.tag, kid.get("class")) for kid in parent.kids if isinstance(kid, Node))
+            self._signatures[parent] = counts
+        return log2(counts[node.tag, node.get("class")])
+
+    def _neighbours(self, index: int) -> Iterable[float]:
+        count = len(self._blocks)
+        node = self._blocks[index].node
+        for offset in (-3, -2, -1, 1, 2, 3):
+            at = index + offset
+            if not 0 <= at < count:
+                yield from (-1, -1, -1, -1)
+                continue
+            local, other = self._local[at], self._blocks[at].node
+            near = 2 if other is node else 1 if other.parent is node.parent else 0
+            yield from (local.words, local.density, local.heading, near)
+        low, high = max(0, index - 5), min(count, index + 6)
+        around = self._local[low:high]
+        chars = sum(local.chars for local in around)
+        yield sum(local.words for local in around) / len(around)
+        yield sum(local.density * local.chars for local in around) / chars
+        yield sum(local.chars for local in around if local.long) / chars
+        yield self._long_before[index] / self._total_long
+        yield (
+            1
+            - (self._long_before[index] + (self._local[index].chars if self._local[index].long else 0))
+            / self._total_long
+        )
+
+    # ------------------------------------------------------------------ page
+    def _page_row(self, meta: Metadata, url: str) -> list[float]:
+        count = max(1, len(self._blocks))
+        chars = max(1, sum(local.chars for local in self._local))
+        tags = Counter(node.tag for node in self._stats)
+        kinds = {kind.lower() for kind in meta.types}
+        path = urlsplit(url).path.strip("/") if "://" in url else ""
+        slug = path.rpartition("/")[2]
+        return [
+            log2(count),
+            log2(chars),
+            sum(block.link_chars for block in self._blocks) / chars,
+            sum(local.chars for local in self._local if local.long) / chars,
+            min(tags["article"], 20),
+            tags["main"] > 0,
+            sum(local.heading == 1 for local in self._local),
+            sum(block.node.tag == "pre" for block in self._blocks),
+            sum(local.heading > 0 for local in self._local) / count,
+            tags["li"] / count,
+            min(tags["time"], 20),
+            path.count("/") + 1 if path else 0,
+            slug.count("-") + slug.count("_"),
+            *(not kinds.isdisjoint(wanted) for wanted in _PAGE_TYPES.values()),
+        ]
+
+
+_SILENT = [0.0] * len(_PHRASES)
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _phrases(text: str) -> list[float]:
+    """Which phrases a short block holds; long prose may hold any of them."""
+    if len(text) > 200:
+        return _SILENT
+    lowered = text.lower()
+    return [1.0 if pattern.search(lowered) else 0.0 for pattern in _PHRASE_PATTERNS]
+
+
+def _heading(node: Node) -> int:
+    """The level of the heading that a block is (in), or 0."""
+    for _ in range(3):
+        if node.tag in blocks.HEADINGS:
+            return blocks.HEADINGS[node.tag]
+        if node.parent is None:
+            return 0
+        node = node.parent
+    return 0
+
+
+def _depth(node: Node) -> int:
+    return sum(1 for _ in node.ancestors())
