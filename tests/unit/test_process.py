@@ -11,9 +11,10 @@ from cdpfetch import process
 
 @pytest.fixture
 def child():
-    with subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.stdin.read()", "cdpfetch-test-word"], stdin=subprocess.PIPE
-    ) as running:
+    program = "import sys; print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, "cdpfetch-test-word"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        running.stdout.readline()  # only now has it surely become that program
         yield running
         running.kill()
 
