@@ -84,6 +84,7 @@ def check_home(home: paths.Home) -> Iterator[Check]:
     for directory in (home.root, home.run):
         paths.ensure_private_dir(directory)
     wrong: list[str] = []
+    loose: list[str] = []
     for path in (home.root, home.run, home.profile, home.artifacts, home.logs, home.config, home.log):
         try:
             info = os.lstat(path)
@@ -94,10 +95,13 @@ def check_home(home: paths.Home) -> Iterator[Check]:
         elif stat.S_ISDIR(info.st_mode) and not os.access(path, os.W_OK | os.X_OK):
             wrong.append(f"{path} is not writable")
         elif not stat.S_ISLNK(info.st_mode) and stat.S_IMODE(info.st_mode) & 0o077:
-            wrong.append(f"others may enter or read {path} (mode {stat.S_IMODE(info.st_mode):04o})")
+            loose.append(f"{path} has mode {stat.S_IMODE(info.st_mode):04o}")
     if wrong:
         hint = f"chown -R {os.getuid()} {home.root}; chmod -R u+rwX,go= {home.root}"
         yield Check("home", FAIL, "; ".join(wrong), hint, "config_error")
+    elif loose:
+        # The home itself is closed (ensure_private_dir narrows it), so nobody gets that far.
+        yield Check("home", WARN, f"{home.root} is private, but {'; '.join(loose)}", f"chmod -R go= {home.root}")
     else:
         yield Check("home", OK, f"{home.root} is private and writable")
 
