@@ -30,7 +30,6 @@ NOT_IMPORTED = {"lxml-html-clean"}
 OWNERS = {
     "ada_url": {"policy", "urls", "daemon"},
     "charset_normalizer": {"extract"},
-    "html_to_markdown": {"extract"},
     "kreuzberg": {"extract"},
     "lxml": {"extract"},
     "tomlkit": {"configfile"},
