@@ -19,7 +19,7 @@ from cdpfetch.wire import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Any, Self, Unpack
 
@@ -34,11 +34,15 @@ class AsyncClient:
     Args:
         home: the directory, or a Home; default: this account's, or ``CDPFETCH_HOME``.
         start: whether a daemon is started when none runs.
+        environment: the variables that such a daemon gets; default: those of this process.
     """
 
-    def __init__(self, home: Home | str | None = None, *, start: bool = True) -> None:
+    def __init__(
+        self, home: Home | str | None = None, *, start: bool = True, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.home = home if isinstance(home, Home) else Home(home) if home else find_home()
         self.start = start
+        self.environment = environment
         # The open line to the daemon, made by the first call; replaced when the daemon went away.
         self._line: Line | None = None
         # Held while a line is made, so that tasks that call at once share it.
@@ -187,7 +191,7 @@ class AsyncClient:
             except NotRunning:
                 if not self.start:
                     raise
-                await asyncio.to_thread(_start, self.home)
+                await asyncio.to_thread(_start, self.home, self.environment)
                 continue
             except Gone:
                 # It is shutting down.
@@ -210,7 +214,7 @@ class AsyncClient:
             await asyncio.to_thread(Client(self.home).stop)
 
 
-def _start(home: Home) -> None:
+def _start(home: Home, environment: Mapping[str, str] | None) -> None:
     from cdpfetch import starting
 
-    starting.start(home)
+    starting.start(home, environment)

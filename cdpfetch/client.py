@@ -17,7 +17,7 @@ from cdpfetch.wire import Message, error_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Any, Self, Unpack
 
@@ -33,11 +33,15 @@ class Client:
     Args:
         home: the directory, or a Home; default: this account's, or ``CDPFETCH_HOME``.
         start: whether a daemon is started when none runs.
+        environment: the variables that such a daemon gets; default: those of this process.
     """
 
-    def __init__(self, home: Home | str | None = None, *, start: bool = True) -> None:
+    def __init__(
+        self, home: Home | str | None = None, *, start: bool = True, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.home = home if isinstance(home, Home) else Home(home) if home else find_home()
         self.start = start
+        self.environment = environment
         # Open from the first request on; None again when the daemon went away.
         self._connection: Connection | None = None
         self._next_id = 0
@@ -128,11 +132,8 @@ class Client:
 
     def status(self) -> Message:
         """What the daemon says of itself.  Never starts one: raises DaemonUnavailable when none runs."""
-        start, self.start = self.start, False
-        try:
-            return self.request("status", timeout=30)
-        finally:
-            self.start = start
+        with Client(self.home, start=False) as client:
+            return client.request("status", timeout=30)
 
     def open_browser(self, url: str | None = None) -> Message:
         """Open the visible browser window on the shared profile."""
@@ -295,7 +296,7 @@ class Client:
                     raise
                 from cdpfetch import starting
 
-                starting.start(self.home)
+                starting.start(self.home, self.environment)
                 continue
             except Gone:
                 # It is shutting down.

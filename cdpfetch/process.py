@@ -32,7 +32,7 @@ def start_time(pid: int) -> str | None:
     if _LINUX:
         fields = _stat(pid)
         return fields[19] if fields and fields[0] not in "ZX" else None
-    line = _ps(["-o", "stat=,lstart=", "-p", str(pid)]).strip()
+    line = _ps(["-o", "stat=", "-o", "lstart=", "-p", str(pid)]).strip()
     state, _, started = line.partition(" ")
     return started.strip() or None if not state.startswith("Z") else None
 
@@ -83,7 +83,7 @@ def _parents() -> dict[int, int]:
             if fields:
                 parents[int(name)] = int(fields[1])
         return parents
-    for line in _ps(["-axo", "pid=,ppid="]).splitlines():
+    for line in _ps(["-ax", "-o", "pid=", "-o", "ppid="]).splitlines():
         pair = line.split()
         if len(pair) == 2:
             parents[int(pair[0])] = int(pair[1])

@@ -20,7 +20,7 @@ from cdpfetch.paths import HOME_VARIABLE, directory_error, ensure_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from cdpfetch.paths import Home
@@ -36,8 +36,8 @@ _PIPE_SWITCH = "--remote-debugging-pipe"
 _WORKER = "cdpfetch.extract"
 
 
-def start(home: Home) -> None:
-    """See that a daemon accepts connections, spawning one when none does.
+def start(home: Home, environment: Mapping[str, str] | None = None) -> None:
+    """See that a daemon accepts connections, spawning one (with ``environment``, default ours) when none does.
 
     Raises CdpFetchError: what the daemon reported (``browser_not_found`` ...), ``config_error`` for a home that can't
     be used, ``daemon_unavailable`` with the log's last lines when it died.
@@ -47,7 +47,7 @@ def start(home: Home) -> None:
     deadline = time.monotonic() + START_SECONDS
     with _start_lock(home, deadline):
         while not answers(home):
-            report = _spawn(home, deadline)
+            report = _spawn(home, deadline, environment)
             if report.get("ready") is True:
                 return
             code = report.get("code")
@@ -186,7 +186,7 @@ def _await_holder(home: Home) -> None:
     end(home)
 
 
-def _spawn(home: Home, deadline: float) -> dict[str, Any]:
+def _spawn(home: Home, deadline: float, environment: Mapping[str, str] | None) -> dict[str, Any]:
     """Start a daemon that outlives us, and return its ready line."""
     import select
 
@@ -194,7 +194,7 @@ def _spawn(home: Home, deadline: float) -> dict[str, Any]:
     reader, writer = os.pipe()
     try:
         try:
-            _spawn_detached(home, writer)
+            _spawn_detached(home, writer, _environment(home, environment))
         finally:
             os.close(writer)
         line = b""
@@ -221,7 +221,7 @@ def daemon_command() -> list[str]:
     return [sys.executable or "python3", "-P", "-m", "cdpfetch.daemon"]
 
 
-def _spawn_detached(home: Home, writer: int) -> None:
+def _spawn_detached(home: Home, writer: int, environment: dict[str, str]) -> None:
     """Run the daemon as a grandchild in a session of its own, with nothing of ours open but the ready pipe.
 
     The shell ends at once, so that the daemon is never our child and leaves no zombie behind in a long-lived client.
@@ -240,7 +240,6 @@ def _spawn_detached(home: Home, writer: int) -> None:
         ]
         command = [*daemon_command(), "--ready-fd", str(ready_fd)]
         arguments = ["sh", "-c", 'cd /; "$0" "$@" &', *command]
-        environment = _environment(home)
         options: dict[str, Any] = {"file_actions": actions, "setsigmask": [], "setsigdef": [signal.SIGPIPE]}
         try:
             shell = os.posix_spawn("/bin/sh", arguments, environment, setsid=True, **options)
@@ -266,8 +265,8 @@ def _inherited() -> list[int]:
     return found
 
 
-def _environment(home: Home) -> dict[str, str]:
-    environment = {**os.environ, HOME_VARIABLE: home.root}
+def _environment(home: Home, base: Mapping[str, str] | None) -> dict[str, str]:
+    environment = {**(os.environ if base is None else base), HOME_VARIABLE: home.root}
     package_root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # A checkout that is on the path of this process by other means than an installation.
     if "site-packages" not in package_root and "dist-packages" not in package_root:

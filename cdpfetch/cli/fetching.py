@@ -48,13 +48,16 @@ def run_fetch(arguments: list[str]) -> int:
     given = parser().parse_intermixed_args(arguments)
     progress = Progress(len(given.urls))
     printer = Printer(given, len(given.urls), progress)
-    with Client() as client:
-        documents = client.fetch_documents(
-            given.urls,
-            on_status=progress.update if progress.enabled else None,
-            on_document=printer.take,
-            **_options(given),
-        )
+    try:
+        with Client() as client:
+            documents = client.fetch_documents(
+                given.urls,
+                on_status=progress.update if progress.enabled else None,
+                on_document=printer.take,
+                **_options(given),
+            )
+    finally:
+        progress.clear()
     printer.finish()
     return exit_status([None if one["ok"] else one["error"]["code"] for one in documents])
 
@@ -131,7 +134,6 @@ class Printer:
 
     def finish(self) -> None:
         """Close the digest."""
-        self.progress.clear()
         if self._failed:
             from cdpfetch.delivery import digest
 

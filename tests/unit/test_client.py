@@ -76,6 +76,17 @@ def test_the_home_is_private(fake):
         assert os.stat(directory).st_mode & 0o777 == 0o700
 
 
+def test_the_daemon_gets_the_environment_that_is_given(fake):
+    with Client(fake.root, environment={"PATH": os.environ["PATH"], "CDPFETCH_TEST": "yes"}) as client:
+        client.fetch("fake:ok")
+    if os.path.isdir("/proc/self"):
+        with open(f"/proc/{fake.starts[0]}/environ", encoding="utf-8") as file:
+            found = dict(line.partition("=")[::2] for line in file.read().split("\0") if line)
+        assert found["CDPFETCH_TEST"] == "yes"
+        assert found["CDPFETCH_HOME"] == fake.root
+        assert "HOME" not in found
+
+
 def test_many_clients_start_one_daemon(fake):
     titles = []
 

@@ -52,6 +52,23 @@ def test_the_dead_are_gone_even_as_zombies(child):
     assert process.command_line(child.pid) == ""
 
 
+def test_elsewhere_ps_is_asked(monkeypatch):
+    answers = {
+        ("-o", "stat=", "-o", "lstart=", "-p", "41"): "Ss   Mon Nov 30 18:40:02 2026    \n",
+        ("-o", "stat=", "-o", "lstart=", "-p", "42"): "S+   Mon Nov 30 18:41:07 2026\n",
+        ("-o", "stat=", "-o", "lstart=", "-p", "43"): "Z    Mon Nov 30 18:41:09 2026\n",
+        ("-ww", "-o", "command=", "-p", "42"): "python -m cdpfetch.daemon\n",
+        ("-ax", "-o", "pid=", "-o", "ppid="): "  1  0\n 41  1\n 42 41\n 43 42\n",
+    }
+    monkeypatch.setattr(process, "_LINUX", False)
+    monkeypatch.setattr(process, "_ps", lambda arguments: answers.get(tuple(arguments), ""))
+    assert process.start_time(42) == "Mon Nov 30 18:41:07 2026"
+    assert process.start_time(43) is None
+    assert process.start_time(44) is None
+    assert process.is_ours(42, "Mon Nov 30 18:41:07 2026")
+    assert process.descendants(41) == [(42, "Mon Nov 30 18:41:07 2026", "python -m cdpfetch.daemon")]
+
+
 def test_low_numbers_are_never_ours():
     assert not process.is_ours(1, process.start_time(1) or "", "")
     assert not process.is_ours(0, "", "")
