@@ -8,7 +8,7 @@ import socket
 from cdpfetch import addresses
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.policy import Policy, refusal
-from cdpfetch.urls import Url, parse_url
+from cdpfetch.urls import MAX_URL, Url, parse_url
 
 # Seconds that a name may take to resolve.
 RESOLVE_TIMEOUT = 5.0
@@ -20,12 +20,12 @@ class Gatekeeper:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
-    async def judge(self, text: str) -> Url:
+    async def judge(self, text: str, *, max_length: int = MAX_URL) -> Url:
         """The parsed URL when it may be asked.
 
         Raises CdpFetchError: ``invalid_url``, ``unsupported_scheme``, ``blocked_address``, ``dns_failed``.
         """
-        url = parse_url(text)
+        url = parse_url(text, max_length=max_length)
         verdict = self._policy.judge_host(url)
         if verdict.allowed and addresses.parse(url.host) is None:
             verdict = self._policy.judge_addresses(url, await resolve(url.host, url.port))

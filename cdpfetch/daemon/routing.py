@@ -19,6 +19,8 @@ _ENDLESS = {
     "multipart/x-mixed-replace": 4.0,
 }
 _NO_BODY = (204, 205)
+# Characters of an address that a server leads to: sign-in services carry kilobytes of state in them.
+_MAX_REDIRECT = 1 << 16
 
 
 def essence(content_type: str | None) -> str | None:
@@ -104,7 +106,7 @@ class FetchRouter:
         self._on_progress = on_progress
 
     async def judge(self, url: str) -> None:
-        await self._gatekeeper.judge(url)
+        await self._gatekeeper.judge(url, max_length=_MAX_REDIRECT)
 
     def redirected(self, head: ResponseHead, location: str) -> None:
         """Chrome follows the redirect; each new address comes to ``judge`` before it is asked for."""
