@@ -69,7 +69,10 @@ class TabPool:
         try:
             await turn
         except asyncio.CancelledError:
-            if not self._queue.withdraw(client, turn):
+            if turn.cancelled():
+                # Out of the line, unless someone who left has passed over it already.
+                self._queue.withdraw(client, turn)
+            else:
                 self._leave()  # the turn came in the same moment: pass it on
             raise
 

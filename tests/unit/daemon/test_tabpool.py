@@ -1,0 +1,254 @@
+"""Leasing tabs: the limit holds whatever is cancelled when, spares are ready, and no tab serves twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from fake_chrome import FakeChrome
+
+from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.connection import Connection
+from cdpfetch.cdp.errors import CdpError
+from cdpfetch.cdp.transport import PipeTransport
+from cdpfetch.daemon.tabpool import SPARES, TabPool
+from cdpfetch.errors import CdpFetchError
+
+
+class OneBrowser:
+    """Stands for the supervisor: a browser of a scripted Chrome, or the error that there is none."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.error: CdpFetchError | None = None
+        self.users = 0
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Browser]:
+        if self.error is not None:
+            raise self.error
+        self.users += 1
+        try:
+            yield self.browser
+        finally:
+            self.users -= 1
+
+
+class Bench:
+    """A pool, and tasks that hold its tabs until they are told."""
+
+    def __init__(self, chrome: FakeChrome, browser: Browser, size: int) -> None:
+        self.chrome = chrome
+        self.supervisor = OneBrowser(browser)
+        self.pool = TabPool(self.supervisor, size)  # type: ignore[arg-type]
+        self.queued: list[str] = []
+        self.served: list[str] = []
+        self.tabs: list[str] = []
+        self.end: dict[str, asyncio.Event] = {}
+
+    def hold(self, name: str, client: str = "client") -> asyncio.Task[None]:
+        self.end[name] = asyncio.Event()
+
+        async def holding() -> None:
+            async with self.pool.lease(client, lambda: self.queued.append(name)) as tab:
+                self.served.append(name)
+                self.tabs.append(tab.target_id)
+                await self.end[name].wait()
+
+        return asyncio.create_task(holding(), name=name)
+
+    async def settled(self) -> None:
+        """Let everything that can happen happen: what is sent to Chrome is answered."""
+        for _ in range(30):
+            await self.supervisor.browser.connection.root.execute("A.round-trip")
+
+
+@asynccontextmanager
+async def bench(size: int) -> AsyncIterator[Bench]:
+    chrome, ours = await FakeChrome.open()
+    browser = Browser(Connection(await PipeTransport.open(ours)), None)
+    made = Bench(chrome, browser, size)
+    try:
+        yield made
+    finally:
+        await made.pool.close()
+        await browser.close()
+        chrome.die()
+        await chrome.gone
+    assert made.pool.working == 0
+    assert made.pool.waiting == 0
+    assert made.supervisor.users == 0
+
+
+async def test_more_than_there_are_tabs_wait_and_are_told() -> None:
+    async with bench(2) as b:
+        tasks = [b.hold(name) for name in "abcd"]
+        await b.settled()
+        assert (b.served, b.queued) == (["a", "b"], ["c", "d"])
+        assert repr(b.pool).startswith("<TabPool <FairQueue 2/2 at work, 2 waiting>")
+        b.end["b"].set()
+        await b.settled()
+        assert b.served == ["a", "b", "c"]
+        for name in "acd":
+            b.end[name].set()
+        await asyncio.gather(*tasks)
+
+
+async def test_clients_take_turns() -> None:
+    async with bench(1) as b:
+        tasks = [b.hold("f0", "flood"), b.hold("f1", "flood"), b.hold("f2", "flood"), b.hold("q", "quiet")]
+        await b.settled()
+        for name in ("f0", "f1", "q", "f2"):
+            b.end[name].set()
+            await b.settled()
+        await asyncio.gather(*tasks)
+        assert b.served == ["f0", "f1", "q", "f2"]
+
+
+async def test_no_tab_serves_twice_and_each_is_closed() -> None:
+    async with bench(2) as b:
+        for name in "abc":
+            task = b.hold(name)
+            await b.settled()
+            b.end[name].set()
+            await task
+        await b.settled()
+        assert len(set(b.tabs)) == 3
+        closed = {m["params"]["targetId"] for m in b.chrome.received if m["method"] == "Target.closeTarget"}
+        assert closed == set(b.tabs)
+
+
+async def test_spare_tabs_wait_for_the_next() -> None:
+    async with bench(6) as b:
+        task = b.hold("a")
+        await b.settled()
+        assert len(b.supervisor.browser.tabs) == 1 + SPARES
+        before = b.chrome.count("Target.createTarget")
+        b.chrome.plan("Target.createTarget", "drop", before + 1)  # no new tab can be had
+        other = b.hold("b")
+        await b.settled()
+        assert b.served == ["a", "b"]
+        for name in "ab":
+            b.end[name].set()
+        await asyncio.gather(task, other)
+
+
+async def test_a_spare_tab_that_has_died_is_not_handed_out() -> None:
+    async with bench(6) as b:
+        task = b.hold("a")
+        await b.settled()
+        spares = set(b.supervisor.browser.tabs) - set(b.tabs)
+        for target_id in spares:
+            await b.supervisor.browser.close_tab(b.supervisor.browser.tabs[target_id])
+        other = b.hold("b")
+        await b.settled()
+        assert b.tabs[1] not in spares
+        for name in "ab":
+            b.end[name].set()
+        await asyncio.gather(task, other)
+
+
+# cancelling
+
+
+async def test_who_is_cancelled_in_the_line_leaves_it() -> None:
+    async with bench(1) as b:
+        first, second, third = b.hold("a"), b.hold("b"), b.hold("c")
+        await b.settled()
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        assert (b.pool.working, b.pool.waiting) == (1, 1)
+        b.end["a"].set()
+        await b.settled()
+        assert b.served == ["a", "c"]
+        b.end["c"].set()
+        await asyncio.gather(first, third)
+
+
+@pytest.mark.parametrize("first", ["leave", "cancel"])
+async def test_cancelled_in_the_moment_of_its_turn(first: str) -> None:
+    async with bench(1) as b:
+        await b.pool._enter("client", lambda: None)
+        waiting = asyncio.create_task(b.pool._enter("client", lambda: None))
+        await asyncio.sleep(0)
+        assert (b.pool.working, b.pool.waiting) == (1, 1)
+        # Both happen before the one that waits can run.
+        for action in (b.pool._leave, waiting.cancel) if first == "leave" else (waiting.cancel, b.pool._leave):
+            action()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waiting
+            b.pool._leave()
+        assert (b.pool.working, b.pool.waiting) == (0, 0)
+        # The place is free for exactly one.
+        one, two = b.hold("one"), b.hold("two")
+        await b.settled()
+        assert b.served == ["one"]
+        for name in ("one", "two"):
+            b.end[name].set()
+        await asyncio.gather(one, two)
+
+
+async def test_a_cancelled_fetch_does_not_wait_for_its_tab_to_close() -> None:
+    async with bench(1) as b:
+        task = b.hold("a")
+        await b.settled()
+        b.chrome.plan("Target.closeTarget", "hold")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert b.pool.working == 0
+        await b.chrome.saw("Target.closeTarget")
+        b.chrome.release()
+        await b.settled()
+
+
+# faults
+
+
+async def test_without_a_browser_the_place_is_free_again() -> None:
+    async with bench(1) as b:
+        b.supervisor.error = CdpFetchError("browser_not_found", "no Chrome")
+        for _ in range(3):
+            with pytest.raises(CdpFetchError, match="no Chrome"):
+                await b.hold("x")
+        assert b.pool.working == 0
+        b.supervisor.error = None
+        task = b.hold("a")
+        await b.settled()
+        b.end["a"].set()
+        await task
+
+
+async def test_a_tab_that_can_not_be_made_frees_the_place() -> None:
+    async with bench(1) as b:
+        b.chrome.refuse("Target.createTarget", "out of memory")
+        with pytest.raises(CdpError, match="out of memory"):
+            await b.hold("a")
+        assert b.pool.working == 0
+
+
+async def test_another_browser_means_other_spares() -> None:
+    async with bench(6) as b:
+        task = b.hold("a")
+        await b.settled()
+        b.end["a"].set()
+        await task
+        await b.settled()
+        chrome, ours = await FakeChrome.open()
+        fresh: Any = Browser(Connection(await PipeTransport.open(ours)), None)
+        old, b.supervisor.browser = b.supervisor.browser, fresh
+        task = b.hold("b")
+        await b.settled()
+        assert chrome.count("Target.createTarget") >= 1
+        b.end["b"].set()
+        await task
+        await b.pool.close()
+        b.supervisor.browser = old
+        await fresh.close()
+        chrome.die()
+        await chrome.gone
