@@ -50,7 +50,7 @@ def run_fetch(arguments: list[str]) -> int:
     printer = Printer(given, len(given.urls), progress)
     try:
         with Client() as client:
-            documents = client.fetch_documents(
+            client.fetch_documents(
                 given.urls,
                 on_status=progress.update if progress.enabled else None,
                 on_document=printer.take,
@@ -59,7 +59,7 @@ def run_fetch(arguments: list[str]) -> int:
     finally:
         progress.clear()
     printer.finish()
-    return exit_status([None if one["ok"] else one["error"]["code"] for one in documents])
+    return exit_status(printer.codes)
 
 
 def _options(given: Namespace) -> dict[str, Any]:
@@ -86,6 +86,8 @@ class Printer:
         # Entries of the digest that were printed, and failures that close it.
         self._number = 0
         self._failed: list[dict[str, Any]] = []
+        # Of each document: the code of its failure, or None.  What --print can't print has failed, too.
+        self.codes: list[str | None] = []
 
     def take(self, index: int, document: dict[str, Any]) -> None:
         """A document is there."""
@@ -97,6 +99,7 @@ class Printer:
                 break
             self._next += 1
             self.progress.clear()
+            self.codes.append(None if ready["ok"] else ready["error"]["code"])
             self._print(ready)
 
     def _print(self, document: dict[str, Any]) -> None:
@@ -120,15 +123,10 @@ class Printer:
             complain(fetch_error(document), document["url"])
             return
         try:
-            path = pick_body(document, self.given.format or "markdown")["path"]
+            data = _content(pick_body(document, self.given.format or "markdown")["path"])
         except CdpFetchError as error:
             complain(error, document["url"])
-            return
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            complain(CdpFetchError("internal", f"cannot read {path}: {error.strerror}"), document["url"])
+            self.codes[-1] = "no_content"
             return
         write_content(data if data.endswith(b"\n") else data + b"\n")
 
@@ -138,3 +136,11 @@ class Printer:
             from cdpfetch.delivery import digest
 
             write(digest(self._failed))
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise CdpFetchError("no_content", f"cannot read {path}: {error.strerror}", "fetch it again") from error

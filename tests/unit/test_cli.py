@@ -195,6 +195,25 @@ def test_print_gives_the_content_itself(fake, run):
     assert "cdpfetch: fake:error:timeout: seen timeout\n  hint: try" in err
 
 
+def test_what_cannot_be_printed_has_failed(fake, run):
+    assert run("fetch", "--print", "fake:file:text")[0] == 0
+    status, out, err = run("fetch", "--print", "fake:ok")
+    assert (status, out) == (1, "")
+    assert err.startswith("cdpfetch: fake:ok: the document has no markdown")
+
+
+def test_json_lines_come_as_soon_as_they_can(fake):
+    cli.main(["fetch", "fake:ok"])
+    with subprocess.Popen(
+        [sys.executable, "-m", "cdpfetch", "fetch", "--json", "fake:ok:A", "fake:stall", "fake:ok:C"],
+        stdout=subprocess.PIPE,
+    ) as running:
+        assert json.loads(running.stdout.readline())["title"] == "A"
+        assert running.poll() is None
+        running.terminate()
+        assert running.stdout.read() == b""
+
+
 def test_terminals_are_not_steered_but_json_is_exact(fake, run):
     title = "a\x1b[31mb\x9bc\x7f\u2028d"
     _, out, _ = run("fetch", f"fake:ok:{title}")
