@@ -96,7 +96,8 @@ def pick_body(document: dict[str, Any], format: str) -> dict[str, Any]:  # noqa:
     usable = [name for name in FORMATS if _pick(document, name)]
     files = ", ".join(f"{body['path']} ({body['content_type']})" for body in document["bodies"])
     hint = f"formats of this document: {', '.join(usable)}" if usable else "it holds nothing to read line by line"
-    raise InvalidRequest(f"{document['fetch_id'] or 'the document'} has no {format}", f"{hint}; its files: {files or 'none'}")
+    which = document["fetch_id"] or "the document"
+    raise InvalidRequest(f"{which} has no {format}", f"{hint}; its files: {files or 'none'}")
 
 
 def _pick(document: dict[str, Any], format: str) -> dict[str, Any] | None:  # noqa: A002
