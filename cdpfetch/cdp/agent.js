@@ -264,9 +264,15 @@
   const HOSTS = 'article,aside,blockquote,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span';
   function suspects() {
     const found = [];
-    for (const element of document.querySelectorAll('*')) {
-      if (found.length >= 200) break;
-      if (rootOf(element)) continue;
+    const scopes = [document];
+    for (let scope = scopes.pop(); scope && found.length < 200; scope = scopes.pop()) collectSuspects(scope, scopes, found);
+    return found;
+  }
+  function collectSuspects(scope, scopes, found) {
+    for (const element of scope.querySelectorAll('*')) {
+      if (found.length >= 200) return;
+      const root = rootOf(element);
+      if (root) { scopes.push(root); continue; }
       const name = element.localName;
       if (name.includes('-')) {
         if (element.matches(':defined') && (!element.firstChild || element.checkVisibility())) found.push(element);
@@ -274,7 +280,6 @@
         found.push(element);
       }
     }
-    return found;
   }
 
   globalThis.cdpfetchAgent = {

@@ -15,6 +15,10 @@ from cdpfetch.cdp.landing import DownloadFailed, NavigationTimeout, ResponseHead
 # Seconds without a byte before a download is given up.
 STALL_TIMEOUT = 20.0
 
+# Bytes to read of a stream at a time, first and at most.
+_READ_FIRST = 512
+_READ_MAX = 1 << 16
+
 Progress = Callable[[int, int], None]
 
 
@@ -122,11 +126,14 @@ async def receive_stream(
     received = 0
     try:
         with open(path, "xb") as file:  # noqa: ASYNC230 - small writes, to a local disk
+            size = _READ_FIRST
             while (left := end - loop.time()) > 0:
                 try:
-                    chunk = await session.execute("IO.read", {**stream, "size": 1 << 20}, timeout=left)
+                    # Chrome answers when it has all that was asked for: small bites for slow bodies.
+                    chunk = await session.execute("IO.read", {**stream, "size": size}, timeout=left)
                 except CallTimeout:
                     break
+                size = min(size * 2, _READ_MAX) if end - loop.time() > left - 0.1 else _READ_FIRST
                 data = chunk.get("data", "")
                 content = base64.b64decode(data) if chunk.get("base64Encoded") else data.encode()
                 file.write(content)

@@ -27,6 +27,8 @@ LOAD_GRACE = 0.3
 STYLE_GRACE = 1.5
 # Visible characters below which a page with scripts counts as thin.
 THIN = 200
+# Seconds between looks at a document that is still coming in.
+PATIENCE = 2.0
 # Client-side navigations after which a page is taken to be a reload loop.
 MAX_NAVIGATIONS = 10
 # The longest announced refresh (meta or header) that is waited for.
@@ -112,6 +114,7 @@ class Lifecycle:
         self._served.clear()
         self._network_changed = now
         self._pulse = None
+        self._pulse_at = now
 
     def parsed(self, now: float) -> None:
         """DOMContentLoaded of the main frame."""
@@ -185,10 +188,20 @@ class Lifecycle:
     def _decide_loading(self, now: float) -> Decision:
         end = min(self._started + self._limits.navigation, self._limits.end)
         if now < end:
-            return Decision("wait", end)
+            return self._decide_early(now, end) if self._shown() else Decision("wait", end)
         if not self._shown():
             return Decision("timeout")
         return Decision("capture", partial=f"the document was still loading after {self._limits.navigation:g} s")
+
+    def _decide_early(self, now: float, end: float) -> Decision:
+        """A document is coming in slowly: look now and then whether it still does, and whether its scripts yield."""
+        pulse = self._pulse
+        if pulse is not None and pulse.length >= THIN and pulse.still >= self._limits.settle:
+            return Decision(
+                "capture", partial=f"the document was still loading, and had not grown for {pulse.still:.0f} s"
+            )
+        look = max(self._network_changed, self._pulse_at) + PATIENCE
+        return Decision("probe") if now >= look else Decision("wait", min(look, end))
 
     def _decide_busy(self, now: float, end: float) -> Decision:
         """Requests are under way: a page that has its text and keeps it need not wait for them."""

@@ -158,6 +158,8 @@ class Navigation:
             return
         if kind == "failed" and data.get("type") == "Document":
             self._document_errors[request_id] = str(data.get("errorText", "net::ERR_FAILED"))
+            if request_id == self._loader:
+                self._life.loaded(now)  # no more of it will come, and not always an event either
         self._life.request_ended(request_id, now)
 
     def _navigated(self, answer: dict[str, Any]) -> None:
@@ -177,6 +179,8 @@ class Navigation:
         self._url = frame.get("url", self._url)
         self._witness.new_document()
         self._life.committed(now)
+        if loader in self._document_errors:
+            self._life.loaded(now)
         self._on_stage("settling")
 
     async def _paused(self, event: dict[str, Any]) -> Landing | None:

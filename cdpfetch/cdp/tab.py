@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 WORLD = "cdpfetch"
 # Dialogs that a page may show before its scripts are stopped.
-MAX_DIALOGS = 20
+MAX_DIALOGS = 10
 # Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
 _URGENT = frozenset({"paused", "moving", "committed", "download", "gone"})
 _NO_AGENT = "cdpfetch: no agent"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cdpfetch.cdp.lifecycle import (
     LOAD_GRACE,
     MAX_NAVIGATIONS,
+    PATIENCE,
     QUIET,
     QUIET_BUSY,
     QUIET_THIN,
@@ -104,9 +105,9 @@ def test_an_empty_or_loading_page_is_given_all_its_time_and_called_partial(seen:
 def test_the_observer_is_believed_where_events_were_missed() -> None:
     life = Lifecycle(LIMITS, 0.0)
     life.committed(1.0)
-    assert waits(life, 1.5, LIMITS.navigation)
+    assert waits(life, 1.5, 1.0 + PATIENCE)
     life.pulsed(pulse(scripted=False, state="loading"), 1.6)
-    assert waits(life, 1.6, LIMITS.navigation)
+    assert waits(life, 1.6, 1.6 + PATIENCE)
     life.pulsed(pulse(scripted=False, state="interactive"), 1.7)
     assert waits(life, 1.7, 1.7 + LOAD_GRACE)
     life.pulsed(pulse(scripted=False, state="complete"), 1.8)
@@ -206,8 +207,22 @@ def test_nothing_comes() -> None:
 def test_a_document_that_never_ends_is_taken_as_far_as_it_came() -> None:
     life = Lifecycle(LIMITS, 0.0)
     life.committed(1.0)
-    assert waits(life, 14.0, LIMITS.navigation)
+    assert waits(life, 1.5, 1.0 + PATIENCE)
+    assert life.decide(1.0 + PATIENCE) == PROBE, "whether its scripts yield can only be seen by asking"
+    life.pulsed(pulse(state="loading", still=0.5), 14.5)
+    assert waits(life, 14.6, LIMITS.navigation)
     assert life.decide(15.0) == Decision("capture", partial="the document was still loading after 15 s")
+
+
+def test_a_document_that_has_stopped_growing_is_not_waited_for_to_the_end() -> None:
+    life = Lifecycle(LIMITS, 0.0)
+    life.committed(1.0)
+    life.pulsed(pulse(state="loading", length=THIN, still=4.9), 6.0)
+    assert waits(life, 6.0, 6.0 + PATIENCE)
+    life.pulsed(pulse(state="loading", length=THIN, still=5.0), 6.0)
+    assert life.decide(6.0).action == "capture"
+    life.pulsed(pulse(state="loading", length=THIN - 1, still=5.0), 6.0)
+    assert life.decide(6.0).action == "wait", "a thin one may be waiting for its scripts"
 
 
 def test_a_new_document_starts_over() -> None:
@@ -217,7 +232,7 @@ def test_a_new_document_starts_over() -> None:
     assert life.navigations == 1
     assert waits(life, 3.0, 3.0 + LIMITS.navigation)
     life.committed(4.0)
-    assert waits(life, 4.0, 3.0 + LIMITS.navigation)
+    assert waits(life, 4.0, 4.0 + PATIENCE)
     life.loaded(5.0)
     assert life.decide(5.0) == PROBE
     life.pulsed(pulse(scripted=False), 5.0)

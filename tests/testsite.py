@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
+import select
 import socket
 import socketserver
 import threading
@@ -12,6 +14,8 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+import leaks
 
 Route = Callable[["Handler"], None]
 ROUTES: dict[str, Route] = {}
@@ -64,7 +68,15 @@ class Handler(BaseHTTPRequestHandler):
 
     do_POST = do_GET
 
-    def reply(self, status: int = 200, body: str | bytes = b"", kind: str | None = "text/html; charset=utf-8", **more: Any) -> None:
+    def end_headers(self) -> None:
+        # No connection outlives its answer, so that a test can tell what it left behind.
+        self.send_header("Connection", "close")
+        self.close_connection = True
+        super().end_headers()
+
+    def reply(
+        self, status: int = 200, body: str | bytes = b"", kind: str | None = "text/html; charset=utf-8", **more: Any
+    ) -> None:
         """One whole answer; ``more`` are headers, ``_`` for ``-``."""
         data = body.encode() if isinstance(body, str) else body
         self.send_response(status)
@@ -81,8 +93,12 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(status, b"", Location=location, **more)
 
     def hang(self, seconds: float = 60.0) -> None:
-        """Say nothing more, until the site closes or ``seconds`` are over."""
-        self.server.closing.wait(seconds)
+        """Say nothing more, until the client goes, the site closes or ``seconds`` are over."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.server.closing.is_set():
+            readable, _, _ = select.select([self.connection], [], [], 0.05)
+            if readable and not self.connection.recv(1):
+                break
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -102,6 +118,12 @@ class Site(socketserver.ThreadingTCPServer):
         self.closing = threading.Event()
         self.gates: dict[str, threading.Event] = {}
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def get_request(self) -> Any:
+        # The far end of a connection that the browser opened in advance is not a test's leak.
+        sock, address = super().get_request()
+        leaks.FOREIGN.add(f"socket:[{os.fstat(sock.fileno()).st_ino}]")
+        return sock, address
 
     def __enter__(self) -> Site:
         self._thread.start()
@@ -138,7 +160,11 @@ class Site(socketserver.ThreadingTCPServer):
 @route("/page")
 def _(h: Handler) -> None:
     word = h.query.get("word", "harbour")
-    h.reply(body=page(f"<main><h1>The {word}</h1><p>{PROSE * 3}</p><h2>Second part</h2><p>{PROSE}</p></main>", f"About {word}"))
+    h.reply(
+        body=page(
+            f"<main><h1>The {word}</h1><p>{PROSE * 3}</p><h2>Second part</h2><p>{PROSE}</p></main>", f"About {word}"
+        )
+    )
 
 
 @route("/gated")
@@ -196,7 +222,11 @@ def _(h: Handler) -> None:
 
 @route("/polling")
 def _(h: Handler) -> None:
-    h.reply(body=page(f"<h1>Polls</h1><p>{PROSE * 3}</p><script>fetch('/hang');setInterval(() => fetch('/data?after=0'), 200)</script>"))
+    h.reply(
+        body=page(
+            f"<h1>Polls</h1><p>{PROSE * 3}</p><script>fetch('/hang');setInterval(() => fetch('/data?after=0'), 200)</script>"
+        )
+    )
 
 
 @route("/hanging-image")
@@ -242,7 +272,11 @@ def _(h: Handler) -> None:
 
 @route("/popups")
 def _(h: Handler) -> None:
-    h.reply(body=page(f"<h1>Popups</h1><p>{PROSE * 3}</p><script>for (let i = 0; i < 5; i++) open('/page?word=popup' + i)</script>"))
+    h.reply(
+        body=page(
+            f"<h1>Popups</h1><p>{PROSE * 3}</p><script>for (let i = 0; i < 5; i++) open('/page?word=popup' + i)</script>"
+        )
+    )
 
 
 @route("/closed-shadow")
@@ -306,7 +340,9 @@ def _(h: Handler) -> None:
 
 @route("/named")
 def _(h: Handler) -> None:
-    h.reply(body=b"\x00\x01binary\xff" * 40, kind="application/octet-stream", Content_Disposition=h.query["disposition"])
+    h.reply(
+        body=b"\x00\x01binary\xff" * 40, kind="application/octet-stream", Content_Disposition=h.query["disposition"]
+    )
 
 
 @route("/blob")
@@ -318,8 +354,6 @@ def _(h: Handler) -> None:
     h.send_header("Content-Type", "application/octet-stream")
     if h.query.get("declared") != "none":
         h.send_header("Content-Length", h.query.get("declared", str(size)))
-    else:
-        h.send_header("Connection", "close")
     h.end_headers()
     chunk = b"0123456789abcdef" * 4096
     left = sent
@@ -346,7 +380,7 @@ def _(h: Handler) -> None:
     number = 0
     while not h.server.closing.wait(0.05):
         number += 1
-        h.wfile.write(b'{"line": %d}\n' % number)
+        h.wfile.write(b'{"line": %d, "text": "%s"}\n' % (number, b"x" * 200))
         h.wfile.flush()
 
 
@@ -375,3 +409,41 @@ def _(h: Handler) -> None:
         ),
         kind="image/png",
     )
+
+
+# ---- capture
+
+
+@route("/many")
+def _(h: Handler) -> None:
+    rows = "".join(f"<tr><td>gauge {n}</td><td>{n * 7}</td></tr>" for n in range(int(h.query["rows"])))
+    h.reply(body=page(f"<table>{rows}</table>"))
+
+
+@route("/frames")
+def _(h: Handler) -> None:
+    port = h.server.server_address[1]
+    h.reply(
+        body=page(
+            "<p>Before the frames</p><iframe src='/page?word=inner'></iframe>"
+            f"<iframe src='http://localhost:{port}/page?word=outer'></iframe>"
+            "<iframe src='http://127.0.0.1:1/'></iframe><p>After the frames</p>"
+        )
+    )
+
+
+@route("/hidden")
+def _(h: Handler) -> None:
+    h.reply(
+        body=page(
+            '<p>Seen</p><p class="off">by a rule</p><p hidden>by attribute</p><p style="visibility:hidden">by visibility</p>'
+            "<details><summary>summary</summary><p>inside details</p></details><!-- a comment -->"
+            '<span class="row">a row</span><script>let script = 1</script>',
+            head="<style>.off { display: none } .row { display: block }</style>",
+        )
+    )
+
+
+@route("/error.json")
+def _(h: Handler) -> None:
+    h.reply(422, '{"problem": "the tide"}', kind="application/json")
