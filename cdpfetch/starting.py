@@ -192,6 +192,7 @@ def _spawn(home: Home, deadline: float, environment: Mapping[str, str] | None) -
 
     log_start = _size(home.log)
     reader, writer = os.pipe()
+    writer = _above_standard(writer)
     try:
         try:
             _spawn_detached(home, writer, _environment(home, environment))
@@ -227,7 +228,9 @@ def _spawn_detached(home: Home, writer: int, environment: dict[str, str]) -> Non
     The shell ends at once, so that the daemon is never our child and leaves no zombie behind in a long-lived client.
     """
     ready_fd = 3 if writer != 3 else 4
-    log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    log = _above_standard(
+        os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    )
     try:
         actions: list[tuple[Any, ...]] = [
             (os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited() if fd > 2 and fd not in (writer, log)
@@ -250,6 +253,18 @@ def _spawn_detached(home: Home, writer: int, environment: dict[str, str]) -> Non
         raise DaemonUnavailable(f"cannot run /bin/sh to start the daemon: {error.strerror}") from error
     finally:
         os.close(log)
+
+
+def _above_standard(fd: int) -> int:
+    """The same file under a number above 2, which it has not where a caller runs us without standard streams."""
+    if fd > 2:
+        return fd
+    import fcntl
+
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(fd)
 
 
 def _inherited() -> list[int]:

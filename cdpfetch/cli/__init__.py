@@ -78,7 +78,9 @@ def _run(arguments: list[str]) -> int:
         print(_help())
         return EXIT_OK if arguments else EXIT_USAGE
     hint = f"cdpfetch fetch {verb}" if "." in verb or "://" in verb else "cdpfetch -h"
-    print(f"cdpfetch: unknown verb {verb!r}\n  hint: {hint}", file=sys.stderr)
+    from cdpfetch.cli.output import tell
+
+    tell(f"cdpfetch: unknown verb {verb!r}\n  hint: {hint}")
     return EXIT_USAGE
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
-from cdpfetch.cli.output import print_json, write
+from cdpfetch.cli.output import print_json, tell, write
 from cdpfetch.cli.parser import Parser, whole
 from cdpfetch.client import Client
 from cdpfetch.connection import NotRunning
@@ -157,7 +156,7 @@ def run_logs(arguments: list[str]) -> int:
             position = (os.fstat(file.fileno()).st_ino, file.seek(0, os.SEEK_END))
     except FileNotFoundError:
         if not given.follow:
-            sys.stderr.write(f"cdpfetch: there is no log yet at {path}\n")
+            tell(f"cdpfetch: there is no log yet at {path}")
             return EXIT_SOME_FAILED
         position = (0, 0)
     except OSError as error:

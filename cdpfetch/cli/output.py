@@ -32,7 +32,9 @@ def write(text: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Exact bytes, at once."""
+    """Exact bytes, at once; nowhere when there is no standard output."""
+    if sys.stdout is None:
+        return
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
@@ -40,7 +42,7 @@ def write_bytes(data: bytes) -> None:
 
 def write_content(data: bytes) -> None:
     """Content of others: exact where it goes to a file or a pipe, disarmed on a terminal."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         write_bytes(data)
         return
     from cdpfetch.delivery import terminal_safe

@@ -51,7 +51,7 @@ def run_read(arguments: list[str]) -> int:
         print_json(page)
         return EXIT_OK
     write_content(page["text"].encode("utf-8", "surrogatepass"))
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         following = page["next_offset"]
         more = f"; next: --offset {following}" if following else ""
         tell(f"-- {page['name']}, from line {page['offset']} of {page['total_lines']}{more}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -100,3 +102,10 @@ def test_a_stop_lets_what_is_under_way_end(own: Command, site: Site) -> None:
             out, _ = running.communicate(timeout=20)
             assert stopping.communicate(timeout=30)[0] == "stopped\n"
     assert json.loads(out)["title"] == "Gated"
+
+
+def test_a_call_without_standard_streams_starts_a_daemon_too(own: Command, site: Site) -> None:
+    words = ["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', sys.executable, "-m", "cdpfetch", "fetch", site.url("/page")]
+    assert subprocess.run(words, env=own.environment, timeout=50, check=False).returncode == 0
+    assert own.daemon.pid
+    assert site.asked("/page")
