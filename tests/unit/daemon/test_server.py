@@ -1,4 +1,4 @@
-"""The socket's side of the protocol, with handlers that the test holds: order, faults of clients, hang-ups, draining."""
+"""The socket's side of the protocol, with handlers that the test holds: order, faults of clients, endings."""
 
 from __future__ import annotations
 

@@ -1,0 +1,223 @@
+"""The browser's owner, with a fake Chrome as a program: starts, idling, crashes, and settings that forbid."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import fake_chrome
+import pytest
+
+from cdpfetch import config, paths
+from cdpfetch.daemon import supervisor as supervisor_module
+from cdpfetch.daemon.supervisor import CRASHES_MAX, Supervisor
+from cdpfetch.errors import CdpFetchError
+
+
+def executable(tmp_path: Path, mode: str = "normal") -> str:
+    """A program that is a fake Chrome, notes each start, and tells its version."""
+    path = tmp_path / f"chrome-{mode}"
+    path.write_text(
+        f'#!/bin/sh\nif [ "$1" = --version ]; then echo Chromium 156.0.8078.114; exit; fi\n'
+        f'echo "$@" >>{tmp_path}/starts\nexec {sys.executable} -S {fake_chrome.__file__} --fake={mode} "$@"\n'
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+def starts(tmp_path: Path) -> list[str]:
+    try:
+        return (tmp_path / "starts").read_text().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+@asynccontextmanager
+async def supervised(tmp_path: Path, **browser: Any) -> AsyncIterator[Supervisor]:
+    home = paths.Home(str(tmp_path / "home"))
+    for directory in (home.root, home.run):
+        paths.ensure_private_dir(directory)
+    browser.setdefault("executable_path", executable(tmp_path))
+    made = Supervisor(home, config.Config(browser=config.Browser(**browser)))
+    try:
+        yield made
+    finally:
+        await made.close()
+        await made.close()
+    assert made.browser is None
+    assert made.state == "closed"
+
+
+async def test_the_first_use_starts_it_and_all_share_it(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        assert s.state == "closed"
+
+        async def use() -> Any:
+            async with s.use() as browser:
+                assert s.state == "running"
+                return browser
+
+        browsers = await asyncio.gather(*(use() for _ in range(10)))
+        assert len({id(browser) for browser in browsers}) == 1
+        assert len(starts(tmp_path)) == 1
+        assert browsers[0].product == "Chrome/156.0.8078.114"
+        (line,) = starts(tmp_path)
+        assert f"--user-data-dir={tmp_path / 'home' / 'profile'}" in line
+        assert (tmp_path / "home" / "profile").stat().st_mode & 0o777 == 0o700
+
+
+async def test_it_is_closed_when_idle_and_started_again(tmp_path: Path) -> None:
+    async with supervised(tmp_path, headless_idle=0.02) as s:
+        async with s.use() as first:
+            pass
+        assert first.process is not None
+        await first.process.wait()
+        async with s.use() as second:
+            assert second is not first
+        assert s.restarts == 0
+        assert len(starts(tmp_path)) == 2
+
+
+async def test_it_is_not_idle_while_it_is_used(tmp_path: Path) -> None:
+    async with supervised(tmp_path, headless_idle=0.02) as s:
+        async with s.use() as browser:
+            async with s.use():
+                pass
+            assert browser.process is not None
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await browser.process.wait()
+        await browser.process.wait()
+
+
+async def test_what_ends_by_itself_is_started_again_and_counted(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        async with s.use() as browser:
+            assert browser.process is not None
+            browser.process.kill(signal.SIGKILL)
+            await browser.process.wait()
+        async with s.use() as other:
+            assert other is not browser
+            assert s.restarts == 1
+
+
+async def test_a_crash_loop_pauses_with_its_reason_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with supervised(tmp_path, executable_path=executable(tmp_path, "crash")) as s:
+        for _ in range(CRASHES_MAX):
+            with pytest.raises(CdpFetchError, match="in use"):
+                async with s.use():
+                    pass
+        with pytest.raises(CdpFetchError, match=f"Chrome ended by itself {CRASHES_MAX} times") as caught:
+            async with s.use():
+                pass
+        assert caught.value.code == "browser_failed"
+        assert len(starts(tmp_path)) == CRASHES_MAX
+        monkeypatch.setattr(supervisor_module, "CRASHES_PAUSE", 0.0)
+        with pytest.raises(CdpFetchError, match="in use"):
+            async with s.use():
+                pass
+        assert len(starts(tmp_path)) == CRASHES_MAX + 1
+
+
+async def test_exit_status_21_is_a_profile_in_use(tmp_path: Path) -> None:
+    async with supervised(tmp_path, executable_path=executable(tmp_path, "crash")) as s:
+        with pytest.raises(CdpFetchError) as caught:
+            async with s.use():
+                pass
+        assert caught.value.code == "profile_in_use"
+
+
+async def test_no_browser_is_said(tmp_path: Path) -> None:
+    async with supervised(tmp_path, executable_path=str(tmp_path / "missing")) as s:
+        with pytest.raises(CdpFetchError) as caught:
+            async with s.use():
+                pass
+        assert caught.value.code == "browser_not_found"
+        assert s.state == "closed"
+
+
+async def test_a_flag_that_the_daemon_decides_is_refused(tmp_path: Path) -> None:
+    async with supervised(tmp_path, extra_args=("--remote-debugging-port=1",)) as s:
+        with pytest.raises(CdpFetchError, match="--remote-debugging-port=1") as caught:
+            async with s.use():
+                pass
+        assert caught.value.code == "config_error"
+        assert starts(tmp_path) == []
+
+
+@pytest.mark.parametrize(("uid", "without"), [(0, True), (1000, False)])
+async def test_the_sandbox_is_left_out_for_root_only(
+    uid: int, without: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    async with supervised(tmp_path) as s:
+        async with s.use():
+            pass
+        assert ("--no-sandbox" in starts(tmp_path)[0].split()) is without
+        assert [warning["code"] for warning in s.warnings] == (["no_sandbox"] if without else [])
+
+
+async def test_the_sandbox_may_be_required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    async with supervised(tmp_path, sandbox="require") as s:
+        with pytest.raises(CdpFetchError, match=r'browser\.sandbox is "require"') as caught:
+            async with s.use():
+                pass
+        assert caught.value.code == "config_error"
+        assert starts(tmp_path) == []
+
+
+async def test_nothing_is_started_once_it_is_closed(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        async with s.use() as browser:
+            await s.close()
+            assert browser.closed is not None
+        with pytest.raises(CdpFetchError, match="the daemon is stopping"):
+            async with s.use():
+                pass
+        assert len(starts(tmp_path)) == 1
+
+
+async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with supervised(tmp_path, executable_path=executable(tmp_path, "mute")) as s:
+
+        async def use() -> None:
+            async with s.use():
+                pass
+
+        using = asyncio.create_task(use())
+        while not starts(tmp_path):
+            await asyncio.sleep(0.01)
+        using.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await using
+        assert s.browser is None
+
+
+async def test_what_an_earlier_daemon_left_is_removed(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        left = Path(s.download_dir, "guid-of-before")
+        left.parent.mkdir(parents=True, mode=0o700)
+        left.write_bytes(b"partial")
+        async with s.use():
+            assert not left.exists()
+
+
+async def test_the_version_is_asked_for_once(tmp_path: Path) -> None:
+    async with supervised(tmp_path, headless_idle=0.01) as s:
+        for _ in range(2):
+            async with s.use() as browser:
+                pass
+            assert browser.process is not None
+            await browser.process.wait()
+        agents = {word for line in starts(tmp_path) for word in line.split() if word.startswith("Chrome/")}
+        assert agents == {"Chrome/156.0.0.0"}
+        assert (tmp_path / "home" / "run" / "chrome.json").exists()
