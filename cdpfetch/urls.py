@@ -49,7 +49,7 @@ def parse_url(text: str, *, max_length: int = MAX_URL) -> Url:
     if parsed.username or parsed.password:
         raise _invalid(
             f"the URL of {_site(parsed)} carries a user name or password",
-            f"leave it out, and sign in with: cdpfetch open-browser {_site(parsed)}",
+            "leave it out of the URL",
         )
     host = checked_host(parsed.hostname.strip("[]"), shown)
     scheme = parsed.protocol.rstrip(":")
