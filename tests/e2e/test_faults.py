@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
 
 
 def test_twenty_cold_calls_give_one_daemon_and_twenty_results(own: Command, site: Site) -> None:
-    running = [own.start("fetch", "--json", site.url(f"/page?word=n{number}")) for number in range(20)]
-    titles = []
-    for one in running:
-        with one:
-            out, err = one.communicate(timeout=50)
-        assert one.returncode == 0, out + err
-        titles.append(json.loads(out)["title"])
-    assert titles == [f"About n{number}" for number in range(20)]
+    urls = [site.url(f"/page?word=n{number}") for number in range(20)]
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(own.start("fetch", "--json", url)) for url in urls]
+        printed = [one.communicate(timeout=50) for one in running]
+    assert [one.returncode for one in running] == [0] * 20, printed
+    assert [json.loads(out)["title"] for out, _ in printed] == [f"About n{number}" for number in range(20)]
     daemon = own.daemon
     status = json.loads(own("status", "--json").out)
     assert (status["pid"], status["requests"]["served"]) == (daemon.pid, 20)
