@@ -165,14 +165,19 @@ class Connection:
     # the reader
 
     def _receive(self, frame: bytes) -> None:
+        """Take one message; whatever is wrong with it, the next one is read all the same."""
         try:
             message = json.loads(frame)
+            if isinstance(message, dict):
+                self._route(message)
+            else:
+                log.warning("a message is a JSON %s, not an object; ignored", type(message).__name__)
         except ValueError:
             log.warning("a message of %d bytes is not JSON; ignored", len(frame))
-            return
-        if not isinstance(message, dict):
-            log.warning("a message is a JSON %s, not an object; ignored", type(message).__name__)
-            return
+        except Exception:
+            log.exception("a message of %d bytes could not be handled", len(frame))
+
+    def _route(self, message: dict[str, Any]) -> None:
         if isinstance(message.get("id"), int):
             if not self._calls.resolve(message):
                 log.debug("an answer to no command: id %s", message["id"])

@@ -135,6 +135,10 @@ async def test_a_failed_command_that_nobody_awaits_says_nothing(caplog: pytest.L
         encode({"id": None, "result": {}}),
         encode({"id": [1], "result": {}}),
         encode({}),
+        encode({"method": "Target.attachedToTarget", "params": {}}),
+        encode({"method": "Target.detachedFromTarget", "params": {"sessionId": []}}),
+        encode({"method": "Page.x", "params": [], "sessionId": {}}),
+        b'{"method": "Page.x", "params": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\0",
     ],
     ids=lambda noise: noise[:40].decode("latin-1"),
 )
