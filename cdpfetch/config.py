@@ -69,6 +69,7 @@ class Artifacts(NamedTuple):
 
     max_age_days: float = 7.0
     max_total_mb: float = 1024.0
+    keep_page: bool = True
 
 
 class Parallel(NamedTuple):
@@ -167,7 +168,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "headed_wait": Number(0, 600),
     },
     "network": {"allow": Network(), "deny": Network()},
-    "artifacts": {"max_age_days": Number(0, 36500), "max_total_mb": Number(0, 1e9)},
+    "artifacts": {"max_age_days": Number(0, 36500), "max_total_mb": Number(0, 1e9), "keep_page": Flag()},
     "parallel": {"api_key": _SECRET, "base_url": _URL},
     "jina": {"enabled": Flag(), "api_key": _SECRET, "base_url": _URL},
     "github": {"token": _SECRET, "api_url": _URL},

@@ -1,5 +1,5 @@
 // The observer and serializer that cdpfetch keeps in an isolated world of every document:
-// the page's own scripts can neither see nor change it.  It never writes to the DOM.
+// the page's own scripts can neither see nor change it.  It writes to the DOM only to make lazy pictures load.
 (() => {
   'use strict';
   if (globalThis.cdpfetchAgent) return;
@@ -255,6 +255,7 @@
       title: document.title,
       contentType: document.contentType,
       charset: document.characterSet,
+      declared: !!document.querySelector('meta[charset],meta[http-equiv="content-type" i]'),
       lang: root ? root.lang || '' : '',
       suspects: suspects().length,
     };
@@ -282,7 +283,16 @@
     }
   }
 
+  // Resolves when the pictures of the page are there, or after so many milliseconds.
+  function images(ms) {
+    const open = Array.prototype.filter.call(document.images, (image) => !image.complete);
+    for (const image of open) image.loading = 'eager';
+    const all = Promise.all(open.map((image) => new Promise((done) => { image.addEventListener('load', done); image.addEventListener('error', done); })));
+    return Promise.race([all, new Promise((done) => { setTimeout(done, ms); })]).then(() => true);
+  }
+
   globalThis.cdpfetchAgent = {
+    images,
     pulse,
     serialize,
     suspects,

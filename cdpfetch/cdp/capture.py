@@ -43,6 +43,7 @@ class Capture(NamedTuple):
     title: str
     content_type: str  # document.contentType
     charset: str  # document.characterSet
+    charset_declared: bool  # whether a meta element names one
     lang: str
     truncated: str | None  # why the serializer stopped early
     unread_frames: int  # frames that could not be read
@@ -65,6 +66,7 @@ async def capture(tab: Tab, limits: CaptureLimits) -> Capture:
         title=top["title"],
         content_type=top["contentType"],
         charset=top["charset"],
+        charset_declared=top["declared"],
         lang=top["lang"],
         truncated=top["truncated"],
         unread_frames=budget.unread,

@@ -83,6 +83,19 @@ class DownloadFailed(CdpError):
         self.head = head
 
 
+class Visit(NamedTuple):
+    """How an address is to be visited.
+
+    ``headers`` go to the origin that was asked for, and to no other; ``accept_language`` goes with every document.
+    """
+
+    wait_for: str | None = None  # CSS selector: until something matches it the page counts as waiting
+    headers: tuple[tuple[str, str], ...] = ()
+    accept_language: str | None = None
+    insecure: bool = False  # accept certificates that don't verify
+    screenshot: bool = False
+
+
 class Landing(NamedTuple):
     """Where a navigation ended: with a page (``capture``) or with a file (``path``)."""
 
@@ -93,6 +106,7 @@ class Landing(NamedTuple):
     partial: tuple[str, ...]  # what is known to be missing, in words
     notes: tuple[tuple[str, str], ...]  # warnings: (code, message)
     times: dict[str, float]  # loop times: committed, settled, captured
+    screenshot: bytes | None = None  # PNG of the whole page, where one was asked for
 
 
 class NotAPage(CdpError):

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from cdpfetch.cdp.capture import CaptureLimits, capture
+from cdpfetch.cdp.capture import Capture, CaptureLimits, capture
 from cdpfetch.cdp.downloads import Download, receive, receive_stream
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ProtocolError, SessionClosed
 from cdpfetch.cdp.landing import (
@@ -23,8 +23,10 @@ from cdpfetch.cdp.landing import (
     ResponseHead,
     Route,
     Router,
+    Visit,
 )
 from cdpfetch.cdp.lifecycle import THIN, Lifecycle, Limits
+from cdpfetch.cdp.screenshot import take_screenshot
 from cdpfetch.cdp.tab import Tab, TabEvent
 from cdpfetch.cdp.witness import PROBE_TIMEOUT, Witness
 
@@ -43,14 +45,16 @@ class Navigation:
         limits: Limits,
         capture_limits: CaptureLimits | None = None,
         *,
-        wait_for: str | None = None,
+        visit: Visit = Visit(),  # noqa: B008 - immutable
         on_stage: Callable[[str], None] = lambda stage: None,
     ) -> None:
         self._tab = tab
         self._router = router
         self._limits = limits
         self._capture_limits = capture_limits or CaptureLimits()
-        self._witness = Witness(tab, wait_for)
+        self._visit = visit
+        self._witness = Witness(tab, visit.wait_for)
+        self._origin: str | None = None  # of the address that was asked for, set by run
         self._on_stage = on_stage
         self._loop = asyncio.get_running_loop()
         self._life = Lifecycle(limits, self._loop.time())
@@ -73,6 +77,9 @@ class Navigation:
         went away) and whatever the router raises.
         """
         self._url = url
+        self._origin = origin(url)
+        if self._visit.insecure:
+            await self._tab.session.execute("Security.setIgnoreCertificateErrors", {"ignore": True})
         self._navigate(url)
         while True:
             landing = await self._step()
@@ -192,7 +199,7 @@ class Navigation:
         if "responseStatusCode" not in event:
             self._url = url
             await self._router.judge(url)
-            session.send("Fetch.continueRequest", {"requestId": request_id})
+            session.send("Fetch.continueRequest", {"requestId": request_id, **self._headers(event["request"])})
             return None
         headers = tuple((h["name"], h["value"]) for h in event.get("responseHeaders", ()))
         head = ResponseHead(url, int(event["responseStatusCode"]), headers, self._page_head is not None)
@@ -224,6 +231,17 @@ class Navigation:
             {"requestId": request_id, "responseCode": 200, "responsePhrase": "OK", "responseHeaders": kept},
         )
         return None
+
+    def _headers(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The request's headers with ours in them, as a command's field; nothing when there are none."""
+        ours = dict(self._visit.headers) if origin(request["url"]) == self._origin else {}
+        if self._visit.accept_language is not None:
+            ours.setdefault("Accept-Language", self._visit.accept_language)
+        if not ours:
+            return {}
+        replaced = {name.lower() for name in ours}
+        kept = {name: value for name, value in request.get("headers", {}).items() if name.lower() not in replaced}
+        return {"headers": [{"name": name, "value": value} for name, value in {**kept, **ours}.items()]}
 
     def _keeps_page(self, head: ResponseHead) -> bool:
         """Whether a page that turns to a file by itself is worth more than the file: it has text of its own.
@@ -331,6 +349,10 @@ class Navigation:
         if taken.content_type not in PAGE_TYPES:
             self._take_as_file()
             return None
+        return await self._conclude(taken, partial)
+
+    async def _conclude(self, taken: Capture, partial: str | None) -> Landing:
+        """The landing on a page that has been captured, with what is known to be missing."""
         body_error = self._document_errors.get(self._loader or "")
         if body_error is not None and taken.visible == 0:
             raise NavigationFailed(body_error, self._url, self._page_head)
@@ -341,7 +363,10 @@ class Navigation:
             partials.append(f"the page was cut at {taken.truncated}")
         if taken.unread_frames:
             self._notes.append(("frames_unread", f"{taken.unread_frames} frames could not be read"))
-        return Landing(self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times)
+        picture = await take_screenshot(self._tab) if self._visit.screenshot else None
+        if self._visit.screenshot and picture is None:
+            self._notes.append(("no_screenshot", "no picture of the page could be taken"))
+        return Landing(self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times, picture)
 
     # files
 
@@ -387,3 +412,11 @@ class Navigation:
 
     def __repr__(self) -> str:
         return f"<Navigation to {self._url[:80]} {self._life!r}>"
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of an absolute http(s) URL as Chrome writes it."""
+    scheme, _, rest = url.partition("://")
+    for mark in "/?#":
+        rest = rest.partition(mark)[0]
+    return f"{scheme}://{rest}"

@@ -132,6 +132,7 @@ class Tab:
         params = {
             "expression": f"globalThis.cdpfetchAgent ? ({expression}) : {_NO_AGENT!r}",
             "returnByValue": by_value,
+            "awaitPromise": True,
             "objectGroup": WORLD,
         }
         for attempt in (1, 2, 3):

@@ -42,7 +42,7 @@ class App:
         self.supervisor = Supervisor(home, config)
         self.tabs = TabPool(self.supervisor, config.fetch.tabs)
         self.pool = ExtractPool(_WORKERS)
-        assembler = Assembler(self.pool, home.artifacts)
+        assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page)
         self.fetches = FetchService(config, self.supervisor, self.tabs, assembler)
         handlers = Handlers(home, config, self.supervisor, self.tabs, self.pool, self.fetches, assembler, self.stop)
         self.server = Server(handlers.handle, __version__)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from cdpfetch import artifacts, names
 from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import Landing, ResponseHead
+from cdpfetch.daemon import mojibake
 from cdpfetch.daemon.routing import charset, essence
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
 
 if TYPE_CHECKING:
-    from cdpfetch.daemon.fetch import FetchOptions
+    from cdpfetch.daemon.options import FetchOptions
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +31,9 @@ _EXTRACT_SHARE = 0.9
 class Assembler:
     """Writes documents; ``index_root`` is where ``read`` will look for them."""
 
-    def __init__(self, pool: ExtractPool, index_root: str) -> None:
+    def __init__(self, pool: ExtractPool, index_root: str, *, keep_pages: bool = True) -> None:
         self._pool = pool
+        self._keep_pages = keep_pages  # whether page.html stays when its content was taken
         self._index_root = index_root
 
     async def assemble(
@@ -53,6 +55,8 @@ class Assembler:
             document["draft"] = draft
             if landing.capture is not None:
                 await self._page(document, draft, landing.capture, landing.head, options, seconds)
+                if landing.screenshot is not None:
+                    draft.write("screenshot.png", "screenshot", landing.screenshot, "image/png")
             else:
                 await self._file(document, draft, landing, options, seconds)
         except BaseException:
@@ -118,12 +122,15 @@ class Assembler:
         options: FetchOptions,
         seconds: float,
     ) -> None:
-        data = taken.html.encode("utf-8", "surrogatepass")
+        html, title = taken.html, taken.title
+        if _is_guessed(taken, head):
+            html, title = mojibake.repair(html), mojibake.repair(title)
+        data = html.encode("utf-8", "surrogatepass")
         path = await asyncio.to_thread(draft.write, "page.html", "page", data, "text/html; charset=utf-8")
         document.update(
             kind="local.page",
             link=taken.url,
-            title=" ".join(taken.title.split()) or None,
+            title=" ".join(title.split()) or None,
             status=head.status if head is not None else 200,
             content_type=taken.content_type,
             bytes=len(data),
@@ -146,15 +153,9 @@ class Assembler:
             self._refuse(document, head)
         elif taken.visible == 0 and (answer is None or answer["content"] is None):
             draft.remove("content")
-            document["verdict"] = "thin"
-            self._error(
-                document,
-                CdpFetchError(
-                    "no_content",
-                    f"the page is empty: it shows no text (HTTP {document['status']}, {len(data)} bytes of HTML)",
-                    "look at page.html, or give the page time: --wait-for CSS",
-                ),
-            )
+            self._error(document, empty_page(document, len(data)))
+        elif not (self._keep_pages or options.keep_page) and answer is not None and answer["content"] is not None:
+            draft.remove("page")
 
     async def _file(
         self,
@@ -239,6 +240,25 @@ class Assembler:
         document["ok"] = False
         document["error"] = error.to_json()
         document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]
+
+
+def empty_page(document: dict[str, Any], size: int) -> CdpFetchError:
+    """The error for a page that shows nothing: because it is empty, or because its time was over first."""
+    partial = next((warning["message"] for warning in document["warnings"] if warning["code"] == "partial"), None)
+    if partial is not None:
+        return CdpFetchError("timeout", f"the page shows no text: {partial}", "give it longer: --deadline SECONDS")
+    document["verdict"] = "thin"
+    return CdpFetchError(
+        "no_content",
+        f"the page is empty: it shows no text (HTTP {document['status']}, {size} bytes of HTML)",
+        "look at page.html, or give the page time: --wait-for CSS",
+    )
+
+
+def _is_guessed(taken: Capture, head: ResponseHead | None) -> bool:
+    """Whether nothing told the browser the page's encoding, so that it fell back to windows-1252."""
+    named = charset(head.header("content-type")) if head is not None else None
+    return taken.charset.lower() == "windows-1252" and not taken.charset_declared and named is None
 
 
 def http_error(head: ResponseHead) -> CdpFetchError:

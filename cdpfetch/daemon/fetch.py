@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 from cdpfetch import artifacts
 from cdpfetch.cdp.errors import CdpError
@@ -17,6 +17,7 @@ from cdpfetch.config import Config
 from cdpfetch.daemon import faults
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.gatekeeper import Gatekeeper
+from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.routing import FetchRouter, essence
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
@@ -30,39 +31,6 @@ _RESERVE = 0.15
 _RESERVE_MAX = 5.0
 
 Emit = Callable[..., None]
-
-
-class FetchOptions(NamedTuple):
-    """The options of one ``fetch`` request, with the settings' values where the request names none."""
-
-    url: str
-    directory: str
-    deadline: float  # seconds for everything
-    extractor: str | None = None
-    format: str = "markdown"
-    redirects: str = "follow"
-    wait_for: str | None = None
-    allow: tuple[str, ...] = ()
-
-    @classmethod
-    def parse(cls, message: dict[str, Any], config: Config) -> FetchOptions:
-        """From a request that ``wire.check_request`` has accepted; raises CdpFetchError for bad values."""
-        deadline = float(message.get("deadline", config.fetch.deadline))
-        if not 0.1 <= deadline <= 3600:
-            raise CdpFetchError("invalid_request", f"deadline is {deadline:g} s", "allowed: 0.1 to 3600 seconds")
-        allow = message.get("allow", [])
-        if not all(isinstance(entry, str) for entry in allow):
-            raise CdpFetchError("invalid_request", "allow must be a list of strings")
-        return cls(
-            url=message["url"],
-            directory=message["downloadDir"],
-            deadline=deadline,
-            extractor=message.get("extractor"),
-            format=message.get("format", "markdown"),
-            redirects=message.get("redirects", "follow"),
-            wait_for=message.get("waitFor"),
-            allow=tuple(allow),
-        )
 
 
 class FetchFailed(Exception):
@@ -142,7 +110,8 @@ class FetchService:
             on_progress=progress,
         )
         loop = asyncio.get_running_loop()
-        async with self._tabs.lease(client, lambda: emit("queued")) as tab:
+        images = options.visit.screenshot
+        async with self._tabs.lease(client, lambda: emit("queued"), images=images) as tab:
             clock.mark("queue")
             reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
             limits = Limits(
@@ -150,7 +119,7 @@ class FetchService:
                 settle=self._config.fetch.settle_max,
                 end=max(loop.time() + 0.1, end - reserve),
             )
-            navigation = Navigation(tab, router, limits, wait_for=options.wait_for, on_stage=emit)
+            navigation = Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
             started.append(navigation)
             landing = await navigation.run(url.href)
         clock.landed(landing)

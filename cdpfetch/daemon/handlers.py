@@ -11,7 +11,8 @@ from cdpfetch import delivery, paths, wire
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
 from cdpfetch.daemon.assembly import Assembler
-from cdpfetch.daemon.fetch import FetchOptions, FetchService
+from cdpfetch.daemon.fetch import FetchService
+from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.server import Client
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool

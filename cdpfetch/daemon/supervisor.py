@@ -35,7 +35,11 @@ class Supervisor:
         self._config = config
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()  # held while a browser is started or closed
-        self._users = 0  # leases under way; at 0 the idle timer runs
+        self._users = 0  # leases asked for or under way; at 0 the idle timer runs
+        self._active = 0  # those of them that have the browser
+        self._unused = asyncio.Event()  # set while no lease has the browser
+        self._unused.set()
+        self._images = False  # whether the running browser loads images
         self._idle: asyncio.Task[None] | None = None  # closes the browser after headless_idle seconds
         self._crashes: deque[float] = deque(maxlen=CRASHES_MAX)  # loop times of unexpected ends
         self._stopping = False  # set by close(): nothing is started any more
@@ -58,8 +62,11 @@ class Supervisor:
         return "starting" if self._starting.locked() and self._users else "closed"
 
     @contextlib.asynccontextmanager
-    async def use(self) -> AsyncIterator[Browser]:
+    async def use(self, *, images: bool = False) -> AsyncIterator[Browser]:
         """The running browser, started if need be; it is not closed for idleness while in use.
+
+        ``images``: it must load them.  One that does not is replaced as soon as nobody uses it, since
+        that is decided on its command line; new leases wait meanwhile.
 
         Raises CdpFetchError (``browser_not_found``, ``browser_failed``, ``profile_in_use``, ``config_error``).
         """
@@ -68,21 +75,33 @@ class Supervisor:
             self._idle.cancel()
             self._idle = None
         try:
-            yield await self._ensure()
+            browser = await self._ensure(images)
+            try:
+                yield browser
+            finally:
+                self._active -= 1
+                if self._active == 0:
+                    self._unused.set()
         finally:
             self._users -= 1
             if self._users == 0 and not self._stopping:
                 self._idle = asyncio.create_task(self._close_when_idle(), name="browser-idle")
 
-    async def _ensure(self) -> Browser:
+    async def _ensure(self, images: bool) -> Browser:
         async with self._starting:
             if self._stopping:
                 raise CdpFetchError("browser_failed", "the daemon is stopping", "fetch it again")
             if self._browser is not None and self._browser.closed is not None:
                 await self._bury(self._browser)
+            if self._browser is not None and images and not self._images and self._browser.process is not None:
+                await self._unused.wait()
+                await self._close_browser()
             if self._browser is None:
                 self._check_crashes()
+                self._images = images
                 self._browser = await self._start()
+            self._active += 1
+            self._unused.clear()
             return self._browser
 
     async def _bury(self, browser: Browser) -> None:
@@ -142,6 +161,7 @@ class Supervisor:
             no_sandbox=self._without_sandbox(),
             version=version,
             locale=settings.locale,
+            images=self._images,
             extra=settings.extra_args,
             platform=sys.platform,
         )

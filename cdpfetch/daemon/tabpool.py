@@ -41,15 +41,17 @@ class TabPool:
         return len(self._queue)
 
     @contextlib.asynccontextmanager
-    async def lease(self, client: Hashable, on_queued: Callable[[], None]) -> AsyncIterator[Tab]:
+    async def lease(
+        self, client: Hashable, on_queued: Callable[[], None], *, images: bool = False
+    ) -> AsyncIterator[Tab]:
         """A blank tab for one fetch; it is closed afterwards, whatever happened.
 
-        ``on_queued`` is called when there is no free place at once.  Raises CdpFetchError or CdpError
-        when there is no browser.
+        ``images``: its browser must load them.  ``on_queued`` is called when there is no free place at
+        once.  Raises CdpFetchError or CdpError when there is no browser.
         """
         await self._enter(client, on_queued)
         try:
-            async with self._supervisor.use() as browser:
+            async with self._supervisor.use(images=images) as browser:
                 tab = await self._take(browser)
                 try:
                     yield tab

@@ -28,7 +28,7 @@ class OneBrowser:
         self.users = 0
 
     @asynccontextmanager
-    async def use(self) -> AsyncIterator[Browser]:
+    async def use(self, *, images: bool = False) -> AsyncIterator[Browser]:
         if self.error is not None:
             raise self.error
         self.users += 1
