@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import logging
@@ -15,6 +14,7 @@ from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import Landing, ResponseHead
 from cdpfetch.daemon import mojibake
 from cdpfetch.daemon.routing import charset, essence
+from cdpfetch.daemon.threads import in_thread
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
 
@@ -51,7 +51,7 @@ class Assembler:
             document["warnings"] += [{"code": "partial", "message": text} for text in landing.partial]
         draft: artifacts.Draft | None = None
         try:
-            draft = await asyncio.to_thread(artifacts.Draft, options.directory, artifacts.new_fetch_id(options.url))
+            draft = artifacts.Draft(options.directory, artifacts.new_fetch_id(options.url))
             document["draft"] = draft
             if landing.capture is not None:
                 await self._page(document, draft, landing.capture, landing.head, options, seconds)
@@ -72,7 +72,7 @@ class Assembler:
         """Put the document in its place and return it as users see it."""
         draft: artifacts.Draft = document.pop("draft")
         try:
-            return await asyncio.to_thread(draft.commit, document, index_root=self._index_root)
+            return await in_thread(draft.commit, document, index_root=self._index_root)
         finally:
             draft.discard()
 
@@ -97,7 +97,7 @@ class Assembler:
         document = artifacts.new_document(url or f"file://{source}")
         title = os.path.basename(source)
         document.update(kind="local.file", ok=True, title=title, content_type=content_type, bytes=size)
-        with await asyncio.to_thread(artifacts.Draft, directory, artifacts.new_fetch_id(document["url"])) as draft:
+        with artifacts.Draft(directory, artifacts.new_fetch_id(document["url"])) as draft:
             job = {
                 "op": "file",
                 "path": source,
@@ -111,7 +111,7 @@ class Assembler:
             if answer["content"] is None:
                 reasons = "; ".join(warning["message"] for warning in answer["warnings"]) or "it holds none"
                 raise CdpFetchError("no_content", f"no text could be taken from {source}: {reasons}")
-            return await asyncio.to_thread(draft.commit, document, index_root=self._index_root)
+            return await in_thread(draft.commit, document, index_root=self._index_root)
 
     async def _page(
         self,
@@ -126,7 +126,7 @@ class Assembler:
         if _is_guessed(taken, head):
             html, title = mojibake.repair(html), mojibake.repair(title)
         data = html.encode("utf-8", "surrogatepass")
-        path = await asyncio.to_thread(draft.write, "page.html", "page", data, "text/html; charset=utf-8")
+        path = await in_thread(draft.write, "page.html", "page", data, "text/html; charset=utf-8")
         document.update(
             kind="local.page",
             link=taken.url,
@@ -172,7 +172,7 @@ class Assembler:
         kind = essence(declared)
         name = names.natural_name(head.header("content-disposition"), head.url, kind)
         path = draft.reserve(name)
-        size, digest = await asyncio.to_thread(_take_file, landing.path, path)
+        size, digest = await in_thread(_take_file, landing.path, path)
         draft.add(path, "original", kind)
         document.update(
             kind="local.file",
