@@ -124,6 +124,13 @@ def test_headers_reach_the_server(command: Command, site: Site) -> None:
     assert sent["Accept-Language"].startswith("de")
 
 
+def test_a_screenshot_is_a_body(command: Command, site: Site) -> None:
+    (document,) = command("fetch", "--json", "--screenshot", site.url("/page")).documents
+    picture = next(body for body in document["bodies"] if body["role"] == "screenshot")
+    assert Path(picture["path"]).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert picture["lines"] is None
+
+
 def test_private_addresses_need_leave(own: Command, site: Site) -> None:
     own.configure("")
     ended = own("fetch", "--json", site.url("/page"))
