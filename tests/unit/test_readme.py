@@ -64,7 +64,7 @@ def test_the_librarys_names_exist() -> None:
     assert used - packages <= set(cdpfetch.__all__)
 
 
-@pytest.mark.parametrize("path", re.findall(r"`(scripts/\w+)", README))
+@pytest.mark.parametrize("path", re.findall(r"`(scripts/[\w.]+)", README))
 def test_a_path_that_is_named_exists(path: str) -> None:
     assert (ROOT / path).exists()
 
