@@ -2,10 +2,11 @@
 
     python scripts/train_extractor.py DATA [--out cdpfetch/extract/blocks.json] [--cross]
 
-DATA is a folder SET/ID.html.gz + SET/ID.json (keys url, expected_text) such as the extraction benchmark's development
-half.  Needs lightgbm and numpy besides cdpfetch itself; neither is needed to use the model.  A block's label is the share
-of its words that the expected text holds in the same order.  --cross trains on half of the hosts and judges the other
-half, both ways, and prints words precision, recall and F1 a page for both.
+DATA is a folder of SET/ID.html.gz and SET/ID.json (keys url, expected_text), such as the development half of the
+extraction benchmark.  Needs lightgbm and numpy besides cdpfetch itself; using the model needs neither.
+
+A block's label is the share of its words that the expected text holds in the same order.  --cross trains on half of the
+hosts and judges the other half, both ways, and prints words precision, recall and F1 a page for both.
 """
 
 from __future__ import annotations
@@ -28,29 +29,41 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from cdpfetch.extract import choose, convert, dom, metadata, model
+from cdpfetch.extract import choose, context, convert, dom, metadata, model
 from cdpfetch.extract.features import NAMES, Features
 from cdpfetch.extract.segment import segment
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
-ROUNDS = 200
-PARAMETERS = {
+COMMON = {
     "objective": "cross_entropy",
-    "learning_rate": 0.08,
-    "num_leaves": 16,
-    "min_data_in_leaf": 200,
-    "extra_trees": True,
-    "feature_fraction": 0.3,
     "bagging_fraction": 0.7,
     "bagging_freq": 1,
-    "lambda_l2": 20.0,
     "max_bin": 63,
     "num_threads": 2,
     "seed": 7,
     "deterministic": True,
     "verbose": -1,
 }
+FIRST_ROUNDS = 130
+FIRST = {
+    "learning_rate": 0.12,
+    "num_leaves": 12,
+    "min_data_in_leaf": 400,
+    "extra_trees": True,
+    "feature_fraction": 0.3,
+    "lambda_l2": 20.0,
+}
+SECOND_ROUNDS = 80
+SECOND = {
+    "learning_rate": 0.08,
+    "num_leaves": 12,
+    "min_data_in_leaf": 300,
+    "feature_fraction": 0.5,
+    "lambda_l2": 30.0,
+}
+# Into how many parts the pages are split, by host, for the second model's training.
+PARTS = 4
 
 
 class Page(NamedTuple):
@@ -58,12 +71,14 @@ class Page(NamedTuple):
 
     name: str
     fold: int
+    part: int
     kind: str
     rows: Any
     labels: Any
     weights: Any
     tokens: list[list[str]]
     expected: list[str]
+    kin: context.Kin
 
 
 def tokens(text: str) -> list[str]:
@@ -97,7 +112,8 @@ def read(path: str) -> Page | None:
     record = json.loads(Path(path).read_text())
     if not record.get("expected_text"):
         return None
-    html = gzip.open(path.removesuffix(".json") + ".html.gz").read().decode("utf-8", "replace")
+    with gzip.open(path.removesuffix(".json") + ".html.gz") as f:
+        html = f.read().decode("utf-8", "replace")
     root = dom.parse(html)
     if root is None:
         return None
@@ -116,9 +132,20 @@ def read(path: str) -> Page | None:
     weights *= 100.0 / max(1.0, weights.sum())
     host = urlsplit(url).hostname or path
     name = path if host in ("example.com", "fakehost", "www.example.com") else host
-    fold = hashlib.sha256(name.encode()).digest()[0] & 1
+    digest = hashlib.sha256(name.encode()).digest()
     matrix = np.array(rows, dtype=np.float32)
-    return Page(path, fold, record.get("page_type") or "", matrix, np.array(shares), weights, words, expected)
+    return Page(
+        path,
+        digest[0] & 1,
+        digest[1] % PARTS,
+        record.get("page_type") or "",
+        matrix,
+        np.array(shares),
+        weights,
+        words,
+        expected,
+        context.kin(blocks, rows),
+    )
 
 
 def load(data: Path) -> list[Page]:
@@ -127,28 +154,48 @@ def load(data: Path) -> list[Page]:
         return [page for page in executor.map(read, paths, chunksize=8) if page is not None]
 
 
-def train(pages: list[Page], rounds: int = ROUNDS, **changes: Any) -> Any:
+class Models(NamedTuple):
+    """Both looks at a block."""
+
+    first: Any
+    second: Any
+
+    def chances(self, page: Page) -> list[float]:
+        rows = context.second_rows(page.kin, list(self.first.predict(page.rows)))
+        return list(self.second.predict(np.array(rows, dtype=np.float32)))
+
+
+def train(pages: list[Page]) -> Models:
+    """Both models; the second learns from what first models say of pages that they were not trained on."""
+    rows: list[Any] = []
+    order: list[Page] = []
+    for part in range(PARTS):
+        held = [page for page in pages if page.part == part]
+        booster = boost([(page.rows, page) for page in pages if page.part != part], NAMES, FIRST, FIRST_ROUNDS)
+        rows += [context.second_rows(page.kin, list(booster.predict(page.rows))) for page in held]
+        order += held
+    first = boost([(page.rows, page) for page in pages], NAMES, FIRST, FIRST_ROUNDS)
+    matrices = [np.array(matrix, dtype=np.float32) for matrix in rows]
+    second = boost(list(zip(matrices, order, strict=True)), context.NAMES, SECOND, SECOND_ROUNDS)
+    return Models(first, second)
+
+
+def boost(pages: list[tuple[Any, Page]], names: list[str], parameters: dict[str, Any], rounds: int) -> Any:
     import lightgbm
 
     data = lightgbm.Dataset(
-        np.concatenate([page.rows for page in pages]),
-        label=np.concatenate([page.labels for page in pages]),
-        weight=np.concatenate([page.weights for page in pages]),
-        feature_name=NAMES,
+        np.concatenate([rows for rows, _ in pages]),
+        label=np.concatenate([page.labels for _, page in pages]),
+        weight=np.concatenate([page.weights for _, page in pages]),
+        feature_name=names,
         params={"max_bin": 63},
     )
-    return lightgbm.train({**PARAMETERS, **changes}, data, num_boost_round=rounds)
+    return lightgbm.train({**COMMON, **parameters}, data, num_boost_round=rounds)
 
 
-def judge(pages: list[Page], booster: Any, beta: float = choose.BETA) -> tuple[float, float, float]:
-    """Mean words precision, recall and F1 of the pages by the model, with the extractor's own cut."""
-    scores = [page_score(page, booster.predict(page.rows), beta) for page in pages]
-    return tuple(np.mean(scores, axis=0))
-
-
-def page_score(page: Page, chances: Any, beta: float) -> tuple[float, float, float]:
+def page_score(page: Page, chances: list[float], beta: float) -> tuple[float, float, float]:
     sizes = [len(block) for block in page.tokens]
-    cut = choose.best_cut(list(chances), sizes, beta)
+    cut = choose.best_cut(chances, sizes, beta)
     got = Counter(w for words, chance in zip(page.tokens, chances, strict=True) if chance >= cut for w in words)
     want = Counter(page.expected)
     common = sum((got & want).values())
@@ -157,16 +204,21 @@ def page_score(page: Page, chances: Any, beta: float) -> tuple[float, float, flo
     return precision, recall, 2 * precision * recall / (precision + recall) if common else 0.0
 
 
-def export(booster: Any) -> dict[str, Any]:
-    """The model as plain data: each tree a list of ``[feature, threshold, left, right]``; negative = leaf ``~index``."""
-    dump = booster.dump_model()
+def export(models: Models) -> dict[str, Any]:
+    """Plain data: a node is ``[feature, threshold, left, right]``; a negative child is the leaf ``~child``."""
+    names = ((models.first, NAMES), (models.second, context.NAMES))
+    first, second = ({"features": labels, "trees": _trees(booster)} for booster, labels in names)
+    return {"first": first, "second": second}
+
+
+def _trees(booster: Any) -> list[dict[str, Any]]:
     trees = []
-    for info in dump["tree_info"]:
+    for info in booster.dump_model()["tree_info"]:
         nodes: list[list[float]] = []
         leaves: list[float] = []
         _flatten(info["tree_structure"], nodes, leaves)
         trees.append({"nodes": nodes, "leaves": leaves})
-    return {"features": NAMES, "trees": trees}
+    return trees
 
 
 def _flatten(node: dict[str, Any], nodes: list[list[float]], leaves: list[float]) -> int:
@@ -182,15 +234,14 @@ def _flatten(node: dict[str, Any], nodes: list[list[float]], leaves: list[float]
     return index
 
 
-def cross(pages: list[Page], rounds: int = ROUNDS, **changes: Any) -> None:
+def cross(pages: list[Page]) -> None:
     """Print what each half's model makes of the half that it was, and was not, trained on."""
-    seen, unseen = [], []
+    seen: list[tuple[float, float, float]] = []
+    unseen: list[tuple[float, float, float]] = []
     for fold in (0, 1):
-        own = [page for page in pages if page.fold == fold]
-        other = [page for page in pages if page.fold != fold]
-        booster = train(own, rounds, **changes)
-        seen += [page_score(page, booster.predict(page.rows), choose.BETA) for page in own]
-        unseen += [page_score(page, booster.predict(page.rows), choose.BETA) for page in other]
+        models = train([page for page in pages if page.fold == fold])
+        for page in pages:
+            (seen if page.fold == fold else unseen).append(page_score(page, models.chances(page), choose.BETA))
     for name, scores in (("trained on", seen), ("held back", unseen)):
         precision, recall, f1 = np.mean(scores, axis=0)
         print(f"{name}: {len(scores)} pages, precision {precision:.4f}, recall {recall:.4f}, F1 {f1:.4f}", flush=True)
@@ -207,12 +258,9 @@ def main() -> None:
     if options.cross:
         cross(pages)
         return
-    booster = train(pages)
-    options.out.write_text(json.dumps(export(booster), separators=(",", ":")) + "\n")
-    precision, recall, f1 = judge(pages, booster)
-    print(
-        f"written {options.out}: {options.out.stat().st_size} bytes; on its own data {precision:.4f} {recall:.4f} {f1:.4f}"
-    )
+    models = train(pages)
+    options.out.write_text(json.dumps(export(models), separators=(",", ":")) + "\n")
+    print(f"written {options.out}: {options.out.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

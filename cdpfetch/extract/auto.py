@@ -5,7 +5,6 @@ from __future__ import annotations
 from cdpfetch.extract import choose, convert, dom, markdown, metadata, model
 from cdpfetch.extract.dom import Element, Node
 from cdpfetch.extract.extractors import PageText
-from cdpfetch.extract.features import Features
 from cdpfetch.extract.metadata import Metadata
 from cdpfetch.extract.result import warning
 from cdpfetch.extract.segment import Block, prune, segment
@@ -41,7 +40,7 @@ def from_body(body: Node, meta: Metadata, url: str, base: str) -> PageText:
     if len(found) > MAX_BLOCKS:
         note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
         return PageText(markdown.render(body, base), meta, visible, visible, (note,))
-    kept = choose.choose(found, model.chances(Features(found, meta, url).rows()))
+    kept = choose.choose(found, model.judge(found, meta, url))
     chosen = [block for block, keep in zip(found, kept, strict=True) if keep]
     prune(block for block, keep in zip(found, kept, strict=True) if not keep)
     return PageText(markdown.render(body, base), meta, visible, _visible(chosen))

@@ -7,9 +7,11 @@ import re
 from cdpfetch.extract.dom import Node
 
 BLOCK = frozenset(
-    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer "
-    "form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav noscript ol p pre search section "
-    "summary table tbody td tfoot th thead tr ul".split()
+    (
+        "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset "
+        "figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu "
+        "nav noscript ol p pre search section summary table tbody td tfoot th thead tr ul"
+    ).split()
 )
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)\b", re.IGNORECASE)
@@ -21,7 +23,12 @@ def mark(root: Node) -> set[Node]:
     found = {root}
     for node in reversed(order):
         tag = node.tag
-        if node in found or tag in BLOCK or (tag == "tex" and "display" in node.attrs) or (node.attrs and "style" in node.attrs and tag != "img" and _BLOCK_STYLE.search(node.attrs["style"])):
+        if (
+            node in found
+            or tag in BLOCK
+            or (tag == "tex" and "display" in node.attrs)
+            or (node.attrs and "style" in node.attrs and tag != "img" and _BLOCK_STYLE.search(node.attrs["style"]))
+        ):
             found.add(node)
         else:
             continue

@@ -12,6 +12,9 @@ BETA = 1.1
 _FEW_WORDS = 25
 _MAX_CUT = 0.6
 _LIST_SHARE = 0.6
+# The share of the cut at which a heading stays though the next block does not; what is small does not part them.
+_SURE = 0.3
+_SMALL = 12
 
 
 def best_cut(chances: list[float], sizes: list[int], beta: float = BETA) -> float:
@@ -40,8 +43,9 @@ def choose(found: list[Block], chances: list[float]) -> list[bool]:
     kept = [chance >= cut and size > 0 for chance, size in zip(chances, sizes, strict=True)]
     kept = _enough(found, chances, kept, cut)
     _whole_lists(found, kept)
+    _tables(found, chances, kept, cut)
     _fill_gaps(found, chances, kept, cut)
-    _headings(found, kept)
+    _headings(found, chances, kept, cut)
     _images(found, kept)
     return kept
 
@@ -98,16 +102,36 @@ def _same_place(block: Block, other: Block) -> bool:
     return block.node is other.node or block.node.parent is other.node.parent
 
 
-def _headings(found: list[Block], kept: list[bool]) -> None:
-    """A heading stays with the text that follows it."""
-    following = False
+def _headings(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> None:
+    """A heading stays with the text that follows it, at once or after something small."""
+    following = soon = False
     for index in range(len(found) - 1, -1, -1):
         block = found[index]
-        level = HEADINGS.get(block.node.tag) or (HEADINGS.get(block.node.parent.tag) if block.node.parent else None)
-        if level and following and not kept[index] and block.words:
+        if not block.words:
+            continue
+        if not kept[index] and _level(block) and (following or (soon and chances[index] >= cut * _SURE)):
             kept[index] = True
-        if block.words:
-            following = kept[index]
+        soon = following or (soon and block.words < _SMALL)
+        following = kept[index]
+        soon = soon or following
+
+
+def _level(block: Block) -> int:
+    """The level of the heading that a block is (in), or 0."""
+    node = block.node
+    if node.tag in HEADINGS:
+        return HEADINGS[node.tag]
+    return HEADINGS.get(node.parent.tag, 0) if node.parent is not None else 0
+
+
+def _tables(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> None:
+    """Data tables and listings are rarely furniture: beside kept text a faint chance is enough."""
+    for index, block in enumerate(found):
+        if block.first >= 0 or kept[index] or not block.words:
+            continue
+        beside = any(kept[at] for at in range(max(0, index - 3), min(len(found), index + 4)))
+        if chances[index] >= (cut * 0.25 if beside else cut * 0.6):
+            kept[index] = True
 
 
 def _images(found: list[Block], kept: list[bool]) -> None:
@@ -115,21 +139,19 @@ def _images(found: list[Block], kept: list[bool]) -> None:
     for index, block in enumerate(found):
         if block.words:
             continue
-        before = next((at for at in range(index - 1, max(-1, index - 4), -1) if found[at].words), None)
-        after = next((at for at in range(index + 1, min(len(found), index + 4)) if found[at].words), None)
-        sides = [kept[at] for at in (before, after) if at is not None]
-        kept[index] = bool(sides) and (
-            all(sides) or any(_near(block, found[at]) and kept[at] for at in (before, after) if at is not None)
-        )
+        before = next((at for at in range(index - 1, max(-1, index - 6), -1) if found[at].words), None)
+        after = next((at for at in range(index + 1, min(len(found), index + 6)) if found[at].words), None)
+        sides = [at for at in (before, after) if at is not None and kept[at]]
+        kept[index] = len(sides) == 2 or any(_near(block, found[at]) for at in sides)
 
 
 def _near(block: Block, other: Block) -> bool:
-    """Whether two blocks share an ancestor within three levels."""
+    """Whether two blocks share an ancestor within four levels."""
     own = [block.node]
-    while len(own) < 4 and own[-1].parent is not None:
+    while len(own) < 5 and own[-1].parent is not None:
         own.append(own[-1].parent)
     node: Node | None = other.node
-    for _ in range(4):
+    for _ in range(5):
         if node is None:
             return False
         if any(node is mine for mine in own):

@@ -10,10 +10,11 @@ from cdpfetch.extract.repair import clean, code, layout, math
 def prepare(root: Element) -> Node:
     """The repaired tree of a parsed page."""
     body = dom.build(root)
-    math.repair(body)
-    code.repair(body)
-    clean.clean(body)
-    layout.repair(body)
+    nodes = list(body.walk())
+    math.repair(nodes)
+    code.repair(nodes)
+    clean.clean(body, nodes)
+    layout.repair(nodes)
     return body
 
 
@@ -24,7 +25,7 @@ def base(root: Element, url: str) -> str:
     for element in root.iter("base"):
         if href := (element.get("href") or "").strip():
             try:
-                return urljoin(url, href)
+                return str(urljoin(url, href))
             except ValueError:
                 return url
     return url

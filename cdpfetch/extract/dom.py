@@ -30,8 +30,10 @@ _NO_ATTRIBUTES: dict[str, str] = {}
 
 # Never content, whatever they hold.
 _DROPPED = frozenset(
-    "style link meta head title base object embed applet canvas svg select option datalist textarea param map area "
-    "audio video source track progress meter dialog-backdrop".split()
+    (
+        "style link meta head title base object embed applet canvas svg select option datalist textarea param "
+        "map area audio video source track progress meter dialog-backdrop"
+    ).split()
 )
 _MATH_SCRIPT = re.compile(r"^math/(?:tex|asciimath|mml)", re.IGNORECASE)
 
@@ -85,7 +87,8 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(kid for kid in reversed(node.kids) if isinstance(kid, Node))
+            if node.kids:
+                stack.extend([kid for kid in reversed(node.kids) if isinstance(kid, Node)])
 
     def find_all(self, *tags: str) -> list[Node]:
         """All descendants with one of the tags."""

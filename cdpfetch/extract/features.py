@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from math import log2
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -22,7 +23,8 @@ _GROUPS = {
     "header": r"header|masthead|top-?bar",
     "sidebar": r"side-?bar|aside|(?:^|[\W_])(?:rail|secondary|widget)|right-?col|left-?col|sidenav",
     "comment": r"comment|disqus|respon(?:d|se)",
-    "related": r"relat|recommend|similar|also-|more-(?:stories|from|articles|posts|news|like)|suggest|read-?next|up-?next|"
+    "related": r"relat|recommend|similar|also-|more-(?:stories|from|articles|posts|news|like)|suggest|"
+    r"read-?next|up-?next|"
     r"trending|popular|most-|latest|recirc",
     "social": r"share|sharing|social|follow|tweet|facebook|addthis|sns",
     "ad": r"(?:^|[\W_])(?:ads?|adv|promo|dfp|gpt|mpu)(?:$|[\W_])|advert|sponsor|outbrain|taboola|promot",
@@ -40,7 +42,8 @@ _GROUPS = {
     "content": r"content|(?:^|[\W_])(?:body|text|copy|prose|rte)|rich-?text|markdown|wysiwyg",
     "article": r"article|story|(?:^|[\W_])(?:post|entry|blog|news)",
     "main": r"(?:^|[\W_])(?:main|primary|page)(?:$|[\W_])|maincontent",
-    "forum": r"thread|(?:^|[\W_])topic(?:$|[\W_])|message|post-?(?:body|content|text)|postbody|repl(?:y|ies)|answer|question|"
+    "forum": r"thread|(?:^|[\W_])topic(?:$|[\W_])|message|post-?(?:body|content|text)|postbody|repl(?:y|ies)|"
+    r"answer|question|"
     r"discussion|cooked",
     "product": r"product|(?:^|[\W_])(?:sku|pdp)|item-?detail",
     "price": r"price|cart|basket|(?:^|[\W_])buy|stock|shipping|add-?to|checkout|wishlist",
@@ -64,22 +67,25 @@ _GROUPS = {
     "list": r"list|grid|items|feed|archive|loop",
 }
 _GROUP_PATTERNS = [re.compile(pattern) for pattern in _GROUPS.values()]
+_ANY_GROUP = re.compile("|".join(_GROUPS.values()))
 _TAGS = (
-    "nav",
-    "header",
-    "footer",
-    "aside",
-    "main",
-    "article",
-    "section",
-    "form",
-    "ul",
-    "li",
-    "dl",
-    "blockquote",
-    "figure",
+    *(
+        "nav",
+        "header",
+        "footer",
+        "aside",
+        "main",
+        "article",
+        "section",
+        "form",
+        "ul",
+        "li",
+        "dl",
+        "blockquote",
+        "figure",
+    ),
+    *("a", "button", "details", "p", "span", "td", "label", "address", "figcaption", "pre", "time"),
 )
-_TAGS += ("a", "button", "details", "p", "span", "td", "label", "address", "figcaption", "pre", "time")
 _TAG_INDEX = {tag: index for index, tag in enumerate(_TAGS)} | {"ol": _TAGS.index("ul"), "dd": _TAGS.index("dl")}
 _ROLES = {
     "navigation": "nav",
@@ -91,6 +97,8 @@ _ROLES = {
     "form": "form",
     "button": "button",
 }
+_UPPER = re.compile("[A-Z\u00c0-\u00de\u0391-\u03a9\u0410-\u042f]")
+_DIGIT = re.compile("[0-9]")
 _FAR = 15
 _LEVELS = (0, 1, 2, 3, 4, 6, 8)
 _LONG_WORDS = 15
@@ -99,12 +107,19 @@ _PHRASES = {
     "cookie": r"cookie|privacy policy|consent",
     "copyright": r"©|copyright|all rights reserved",
     "share": r"\bshare\b|tweet|facebook|whatsapp|pinterest|linkedin",
-    "more": r"read more|learn more|see more|view all|show more|see all|load more|continue reading|shop now|click here|find out",
+    "more": (
+        r"read more|learn more|see more|view all|show more|see all|load more|continue reading|shop now|"
+        r"click here|find out"
+    ),
     "login": r"log ?in|sign ?in|sign ?up|register|subscribe|newsletter|create (?:an )?account|your email",
-    "related": r"related|recommended|you (?:may|might) (?:also )?like|also (?:like|bought|viewed)|similar|more from|popular|"
+    "related": r"related|recommended|you (?:may|might) (?:also )?like|also (?:like|bought|viewed)|similar|"
+    r"more from|popular|"
     r"trending|most read|latest|up next|read next|recent|featured",
     "comments": r"\bcomments?\b|leave a reply|\breply\b|\breplies\b|join the (?:discussion|conversation)",
-    "ago": r"\bago\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}-\d\d-\d\d",
+    "ago": (
+        r"\bago\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|"
+        r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}-\d\d-\d\d"
+    ),
     "byline": r"^by\b|written by|posted by|author|published|updated|min(?:ute)?s? read|reading time",
     "price": r"[$€£¥]\s?\d|\d\s?(?:€|usd|eur|kr|zł)|add to (?:cart|bag|basket)|in stock|free shipping|buy now",
     "skip": r"skip to|toggle|search|menu|close|back to|previous|next|loading|advertisement|sponsored",
@@ -113,11 +128,15 @@ _PHRASES = {
     "rating": r"stars?\b|rating|reviews?\b|helpful|verified",
 }
 _PHRASE_PATTERNS = [re.compile(pattern) for pattern in _PHRASES.values()]
+_ANY_PHRASE = re.compile("|".join(_PHRASES.values()))
 _STOP = frozenset(
-    "the a an and or of to in on for with is are was were be been has have had that this these those it its as at by from "
-    "but not you your we our they their he she his her i if when which who will can would der die das und ist nicht ein "
-    "eine mit von zu den für auf le la les des et est une dans pour que qui sur pas el los las del y en un una por con se "
-    "su para es no di il che e per non sono della o os do da em um uma não com het een van en de dat niet и в не на что".split()
+    (
+        "the a an and or of to in on for with is are was were be been has have had that this these those it "
+        "its as at by from but not you your we our they their he she his her i if when which who will can "
+        "would der die das und ist nicht ein eine mit von zu den für auf le la les des et est une dans pour "
+        "que qui sur pas el los las del y en un una por con se su para es no di il che e per non sono della o "
+        "os do da em um uma não com het een van en de dat niet и в не на что"
+    ).split()
 )
 _PAGE_TYPES = {
     "product": ("product", "productgroup", "offer"),
@@ -214,6 +233,7 @@ class Features:
         self._signatures: dict[Node, Counter[tuple[str, str]]] = {}
         self._paths: dict[Node, list[float]] = {}
         self._stats: dict[Node, _Stat] = {}
+        self._level_rows: dict[Node, tuple[float, ...]] = {}
         self._local = [self._measure(block) for block in found]
         self._repeats = Counter(block.text for block in found)
         self._count()
@@ -295,10 +315,10 @@ class Features:
         key = (node.tag, f"{node.classes} {role}" if node.attrs else "")
         known = self._marks.get(key)
         if known is None:
-            found = [i for i, pattern in enumerate(_GROUP_PATTERNS) if key[1] and pattern.search(key[1])]
-            for tag in (node.tag, _ROLES.get(role, "")):
-                if tag in _TAG_INDEX:
-                    found.append(len(_GROUPS) + _TAG_INDEX[tag])
+            found = {mark for word in key[1].split() for mark in _word_marks(word)}
+            found.update(
+                len(_GROUPS) + _TAG_INDEX[tag] for tag in (node.tag, _ROLES.get(role, "")) if tag in _TAG_INDEX
+            )
             known = self._marks[key] = tuple(found)
         return known
 
@@ -317,8 +337,8 @@ class Features:
             text.count(". ") + text.count("。") + text.count("! ") + text.count("? "),
             sum(word in _STOP for word in lowered) / max(1, len(lowered)),
             text[-1:] in '.!?。！？…:"”',
-            sum(map(str.isupper, text[:200])) / min(local.chars, 200),
-            sum(map(str.isdigit, text[:200])) / min(local.chars, 200),
+            len(_UPPER.findall(text, 0, 200)) / min(local.chars, 200),
+            len(_DIGIT.findall(text, 0, 200)) / min(local.chars, 200),
             "?" in text,
             block.images,
             local.heading,
@@ -330,30 +350,39 @@ class Features:
             text.count("|") + text.count("»") + text.count("•") + text.count("·"),
         )
 
-    def _place(self, index: int) -> Iterable[float]:
+    def _place(self, index: int) -> list[float]:
         count = len(self._blocks)
         last = self._last_heading[index]
-        yield index / count
-        yield self._before[index] / self._total
-        yield (index - self._h1) / count if self._h1 >= 0 else -2
-        yield -1 if self._h1 < 0 else index >= self._h1
-        yield min(count - index, 100)
-        yield min(index - last, 50) if last >= 0 else 60
-        yield self._local[last].heading if last >= 0 else 0
-        yield from self._says[last] if last >= 0 else _SILENT
+        return [
+            index / count,
+            self._before[index] / self._total,
+            (index - self._h1) / count if self._h1 >= 0 else -2,
+            -1 if self._h1 < 0 else index >= self._h1,
+            min(count - index, 100),
+            min(index - last, 50) if last >= 0 else 60,
+            self._local[last].heading if last >= 0 else 0,
+            *(self._says[last] if last >= 0 else _SILENT),
+        ]
 
-    def _levels(self, block: Block) -> Iterable[float]:
+    def _levels(self, block: Block) -> list[float]:
         chain = [block.node, *block.node.ancestors()]
+        last = len(chain) - 1
+        row: list[float] = []
         for level in _LEVELS:
-            node = chain[min(level, len(chain) - 1)]
+            row += self._level(chain[min(last, level)])
+        return row
+
+    def _level(self, node: Node) -> tuple[float, ...]:
+        """The sums below one element, as features; shared by all blocks in it."""
+        known = self._level_rows.get(node)
+        if known is None:
             stat = self._stats[node]
             chars = max(1, stat.chars)
-            yield log2(chars)
-            yield stat.chars / self._total
-            yield min(1.0, stat.links / chars)
-            yield log2(1 + stat.blocks)
-            yield stat.long / chars
-            yield self._twins(node) if level else 0
+            density = min(1.0, stat.links / chars)
+            share = stat.chars / self._total
+            known = (log2(chars), share, density, log2(1 + stat.blocks), stat.long / chars, self._twins(node))
+            self._level_rows[node] = known
+        return known
 
     def _twins(self, node: Node) -> float:
         """How many siblings look the same (a card among cards), as a logarithm."""
@@ -366,29 +395,32 @@ class Features:
             self._signatures[parent] = counts
         return log2(counts[node.tag, node.get("class")])
 
-    def _neighbours(self, index: int) -> Iterable[float]:
+    def _neighbours(self, index: int) -> list[float]:
         count = len(self._blocks)
         node = self._blocks[index].node
-        for offset in (-3, -2, -1, 1, 2, 3):
-            at = index + offset
+        row: list[float] = []
+        for at in (index - 3, index - 2, index - 1, index + 1, index + 2, index + 3):
             if not 0 <= at < count:
-                yield from (-1, -1, -1, -1)
+                row += (-1, -1, -1, -1)
                 continue
             local, other = self._local[at], self._blocks[at].node
             near = 2 if other is node else 1 if other.parent is node.parent else 0
-            yield from (local.words, local.density, local.heading, near)
-        low, high = max(0, index - 5), min(count, index + 6)
-        around = self._local[low:high]
-        chars = sum(local.chars for local in around)
-        yield sum(local.words for local in around) / len(around)
-        yield sum(local.density * local.chars for local in around) / chars
-        yield sum(local.chars for local in around if local.long) / chars
-        yield self._long_before[index] / self._total_long
-        yield (
-            1
-            - (self._long_before[index] + (self._local[index].chars if self._local[index].long else 0))
-            / self._total_long
-        )
+            row += (local.words, local.density, local.heading, near)
+        return row + self._around(index)
+
+    def _around(self, index: int) -> list[float]:
+        local = self._local[index]
+        around = self._local[max(0, index - 5) : index + 6]
+        chars = sum([near.chars for near in around])
+        before = self._long_before[index]
+        after = self._total_long - before - (local.chars if local.long else 0)
+        return [
+            sum([near.words for near in around]) / len(around),
+            sum([near.density * near.chars for near in around]) / chars,
+            sum([near.chars for near in around if near.long]) / chars,
+            before / self._total_long,
+            after / self._total_long,
+        ]
 
     # ------------------------------------------------------------------ page
     def _page_row(self, meta: Metadata, url: str) -> list[float]:
@@ -419,6 +451,14 @@ class Features:
 _SILENT = [0.0] * len(_PHRASES)
 
 
+@lru_cache(20_000)
+def _word_marks(word: str) -> tuple[int, ...]:
+    """The groups that one class name, id or role belongs to; the same few thousand come again and again."""
+    if len(word) > 80 or not _ANY_GROUP.search(word):
+        return ()
+    return tuple(index for index, pattern in enumerate(_GROUP_PATTERNS) if pattern.search(word))
+
+
 def _tokens(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
@@ -428,6 +468,8 @@ def _phrases(text: str) -> list[float]:
     if len(text) > 200:
         return _SILENT
     lowered = text.lower()
+    if not _ANY_PHRASE.search(lowered):
+        return _SILENT
     return [1.0 if pattern.search(lowered) else 0.0 for pattern in _PHRASE_PATTERNS]
 
 

@@ -15,17 +15,19 @@ _ESCAPES = re.compile(
     r"(?P<always>[`*])"
     r"|(?P<slash>\\(?=[!-/:-@\[-`{-~]))"
     r"|(?P<under>(?<![^\W_])_|_(?![^\W_]))"
-    r"|(?P<bracket>\[(?=[^\]]*\][(\[:])|\](?=[(\[:]))"
+    r"|(?P<bracket>\[(?=[^\[\]]{0,1000}\][(\[:])|\](?=[(\[:]))"
     r"|(?P<angle><(?=[a-zA-Z/!?]))"
     r"|(?P<entity>&(?=#?\w+;))"
     r"|(?P<tilde>~(?=~))"
 )
 # TeX that a script would have rendered; it must reach the reader as it is.
 _RAW_TEX = re.compile(
-    r"\\\(.+?\\\)|\\\[.+?\\\]|\$\$.+?\$\$|\\begin\{(\w+\*?)\}.+?\\end\{\1\}"
+    r"\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]|\$\$.{1,2000}?\$\$|\\begin\{(\w+\*?)\}.{1,4000}?\\end\{\1\}"
     r"|(?<![\w$\\])\$(?=[^\s$])[^$\n]{0,400}?[\\^_{][^$\n]{0,400}?(?<=[^\s\\])\$(?![\w$])",
     re.DOTALL,
 )
+# A longer text is not searched for formulas.
+_MAX_TEX_TEXT = 50_000
 _LINE_START = re.compile(r"(#{1,6}(?= |$)|>|[-+](?= |$)|={3,}\s*$|-{3,}\s*$|\d{1,9}[.)](?= |$)|\|)")
 _STRONG = frozenset(("b", "strong"))
 _EMPHASIS = frozenset(("i", "em", "cite", "dfn", "var"))
@@ -123,7 +125,7 @@ class Inline:
         return text
 
     def _render_all(self, node: Node, state: frozenset[str]) -> str:
-        parts = []
+        parts: list[str] = []
         for kid in node.kids:
             text = self._render(kid, state)
             # Neighbouring elements of an application (buttons, cells, custom elements) are not one word.
@@ -142,7 +144,7 @@ class Inline:
         text = _BLANKS.sub(" ", text.translate(_DROPPED))
         if not _SPECIAL.search(text):
             return text
-        if "\\" in text or "$" in text:
+        if ("\\" in text or "$" in text) and len(text) <= _MAX_TEX_TEXT:
             out, position = [], 0
             for found in _RAW_TEX.finditer(text):
                 out += [escape(text[position : found.start()]), found.group()]
@@ -163,9 +165,7 @@ class Inline:
         return f"{text[:start]}{mark}{inner}{mark}{text[start + len(inner) :]}"
 
     def _code(self, node: Node) -> str:
-        text = _BLANKS.sub(
-            " ", "".join("\n" if kid.tag == "br" else "" for kid in ()) + node.text().translate(_DROPPED)
-        )
+        text = _BLANKS.sub(" ", node.text().translate(_DROPPED))
         text = text.replace("\u200b", "")
         inner = text.strip()
         if not inner:
@@ -251,7 +251,10 @@ class Inline:
 
 _SEPARATE = frozenset(("td", "th", "li", "option", "button", "label", "div", "p"))
 _GLUED = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt ruby s samp small span strike strong sub sup tt u var wbr tex br img time".split()
+    (
+        "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt ruby s samp "
+        "small span strike strong sub sup tt u var wbr tex br img time"
+    ).split()
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from cdpfetch.extract import blocks
 from cdpfetch.extract.dom import Node
@@ -45,8 +46,7 @@ class _Writer:
     def _flush(self, run: list[Node | str], out: list[str]) -> None:
         if not run:
             return
-        for text in self.inline.paragraphs(run):
-            out.append(text)
+        out += self.inline.paragraphs(run)
         run.clear()
 
     def _block(self, node: Node) -> list[str]:
@@ -249,7 +249,7 @@ def _join_item(inner: list[str]) -> tuple[str, bool]:
         # A fence on the marker's own line is lost on many readers.
         text = "\n" + text
     spread = False
-    for before, block in zip(inner, inner[1:]):
+    for before, block in pairwise(inner):
         nested = re.match(r"(?:[-*+]|\d+\.) ", block) is not None and not before.startswith("```")
         text += ("\n" if nested else "\n\n") + block
         spread = spread or not nested

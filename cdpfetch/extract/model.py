@@ -8,32 +8,52 @@ from importlib.resources import files
 from math import exp
 from typing import Any
 
+from cdpfetch.extract import context
+from cdpfetch.extract.features import Features
+from cdpfetch.extract.metadata import Metadata
+from cdpfetch.extract.segment import Block
+
 FILE = "blocks.json"
+# A score (log-odds) beyond this is not looked at again: the chance is under 4 or over 96 in a hundred.
+_CLEAR = 3.2
 _Tree = tuple[list[Any], list[float]]
 
 
 @cache
-def _trees() -> list[_Tree]:
+def load() -> tuple[list[_Tree], list[_Tree]]:
+    """The trees of the first and of the second model."""
     data = json.loads(files("cdpfetch.extract").joinpath(FILE).read_text("utf-8"))
-    return [(tree["nodes"], tree["leaves"]) for tree in data["trees"]]
+    return _trees(data["first"]), _trees(data["second"])
 
 
-def chances(rows: list[list[float]]) -> list[float]:
-    """For each row the chance (0..1) that the block is content.
+def _trees(model: dict[str, Any]) -> list[_Tree]:
+    return [(tree["nodes"], tree["leaves"]) for tree in model["trees"]]
+
+
+def judge(found: list[Block], meta: Metadata, url: str) -> list[float]:
+    """For each block the chance (0..1) that it is content."""
+    first, second = load()
+    rows = Features(found, meta, url).rows()
+    own = chances(first, rows)
+    return chances(second, context.second_rows(context.kin(found, rows), own)) if found else []
+
+
+def chances(trees: list[_Tree], rows: list[list[float]]) -> list[float]:
+    """For each row the chance by these trees.
 
     Each tree sends all rows down at once, split by split: the work is in list comprehensions instead of calls.
     """
     if not rows:
         return []
-    columns = [list(column) for column in zip(*rows, strict=True)]
+    columns = list(zip(*rows, strict=True))
     scores = [0.0] * len(rows)
-    everything = list(range(len(rows)))
-    for nodes, leaves in _trees():
-        if not nodes:
-            for index in everything:
-                scores[index] += leaves[0]
-            continue
-        stack = [(0, everything)]
+    members_left = list(range(len(rows)))
+    reviews = {len(trees) // 3, len(trees) * 2 // 3}
+    for number, (nodes, leaves) in enumerate(trees):
+        if number in reviews:
+            # The later trees only refine: what is clear by now stays as it is.
+            members_left = [index for index in members_left if -_CLEAR < scores[index] < _CLEAR]
+        stack = [(0, members_left)] if nodes else [(~0, members_left)]
         while stack:
             at, members = stack.pop()
             if at < 0:

@@ -37,13 +37,16 @@ _TOO_MUCH = 0.4
 _TEXT = re.compile(r"\S+")
 
 
-def clean(body: Node) -> None:
-    """Take out what is hidden, permalink signs, and the noscript texts that say less than the page."""
-    _resolve_noscript(body)
+def clean(body: Node, nodes: list[Node]) -> None:
+    """Take out what is hidden, permalink signs, and the noscript texts that say less than the page.
+
+    ``nodes`` are the nodes below ``body``.
+    """
+    _resolve_noscript(body, [node for node in nodes if node.tag == "noscript" and node.parent is not None])
     total = max(1, _size(body))
-    controlled = {target for node in body.walk() if node.attrs for target in _controls(node)}
+    controlled = {target for node in nodes if node.attrs for target in _controls(node)}
     body.filter(lambda node: not (node.attrs and _is_unwanted(node, controlled) and _size(node) < total * _TOO_MUCH))
-    for node in list(body.walk()):
+    for node in nodes:
         if node.tag in _HEADINGS:
             _without_permalinks(node)
 
@@ -119,9 +122,8 @@ def _has_labelled_image(node: Node) -> bool:
     return any(kid.tag == "tex" or (kid.tag == "img" and kid.get("alt").strip()) for kid in node.walk())
 
 
-def _resolve_noscript(body: Node) -> None:
+def _resolve_noscript(body: Node, found: list[Node]) -> None:
     """Unwrap noscript elements when they hold the page (forums do that), drop them otherwise."""
-    found = body.find_all("noscript")
     if not found:
         return
     inside = sum(_size(node) for node in found)
@@ -150,6 +152,6 @@ def _fill_lazy(parent: Node, noscript: Node, image: Node) -> None:
 def _without_permalinks(heading: Node) -> None:
     for node in heading.find_all("a", "span", "button", "div"):
         text = node.text()
-        if node.tag == "button" or (node.attrs and _PERMALINK.search(node.classes)) or node.get("href").startswith("#"):
-            if _PERMALINK_TEXT.match(text) and not node.find_all("img"):
-                node.remove()
+        marked = node.tag == "button" or _PERMALINK.search(node.classes) or node.get("href").startswith("#")
+        if marked and _PERMALINK_TEXT.match(text) and not node.find_all("img"):
+            node.remove()

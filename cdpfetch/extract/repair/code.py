@@ -28,35 +28,38 @@ _LANGUAGE = re.compile(
     r"[-:]\s*([a-z][\w+#.-]{0,24})"
 )
 _KNOWN = frozenset(
-    "bash sh shell zsh console powershell python py ruby rb perl php lua r julia javascript js jsx typescript ts tsx json json5 "
-    "yaml yml toml ini xml html css scss sass less sql c cpp c++ csharp cs java kotlin kt scala swift go golang rust rs "
-    "haskell hs elixir ex erlang clojure clj lisp scheme ocaml fsharp dart zig nim matlab fortran pascal groovy gradle "
-    "dockerfile docker makefile make cmake nginx diff patch graphql protobuf proto vim latex tex markdown md svelte vue "
-    "objective-c objc asm wasm terraform hcl nix http plaintext".split()
+    (
+        "bash sh shell zsh console powershell python py ruby rb perl php lua r julia javascript js jsx "
+        "typescript ts tsx json json5 yaml yml toml ini xml html css scss sass less sql c cpp c++ csharp cs "
+        "java kotlin kt scala swift go golang rust rs haskell hs elixir ex erlang clojure clj lisp scheme "
+        "ocaml fsharp dart zig nim matlab fortran pascal groovy gradle dockerfile docker makefile make cmake "
+        "nginx diff patch graphql protobuf proto vim latex tex markdown md svelte vue objective-c objc asm "
+        "wasm terraform hcl nix http plaintext"
+    ).split()
 )
 _NO_LANGUAGE = frozenset(
-    "none plain plaintext text txt nohighlight no-highlight auto unknown default undefined code block inline notranslate "
-    "wrapper container source highlight linenumber linenumbers line-numbers numbers lines container-fluid example".split()
+    (
+        "none plain plaintext text txt nohighlight no-highlight auto unknown default undefined code block "
+        "inline notranslate wrapper container source highlight linenumber linenumbers line-numbers numbers "
+        "lines container-fluid example"
+    ).split()
 )
 _DATA = ("data-lang", "data-language", "data-code-lang", "data-syntax", "lang-name", "data-code-language")
 
 
-def repair(root: Node) -> None:
-    """Bring every listing below ``root`` into the plain form."""
-    for node in list(root.walk()):
+def repair(nodes: list[Node]) -> None:
+    """Bring every listing among ``nodes`` (in document order) into the plain form."""
+    for node in nodes:
+        tag = node.tag
         if node.parent is None:
             continue
-        if node.tag == "table":
+        if tag == "table":
             _code_table(node)
-        elif node.tag == "pre" or (node.tag in ("div", "ol", "figure") and _HOLDER.search(node.classes)):
+        elif tag == "pre" or (tag in ("div", "ol", "figure") and node.attrs and _HOLDER.search(node.classes)):
             if not any(above.tag == "pre" for above in node.ancestors()):
                 _listing(node)
-        elif node.tag == "code":
+        elif tag == "code":
             _broken_code(node)
-
-
-def _attached(node: Node, root: Node) -> bool:
-    return node is root or any(above is root for above in node.ancestors())
 
 
 def _code_table(table: Node) -> None:
@@ -186,7 +189,7 @@ def _write_block(node: Node, out: list[str], line_breaks: bool) -> None:
 def language(node: Node) -> str:
     """The language that a listing or what is around it names, or an empty string."""
     near = [node, *(kid for kid in node.walk() if kid.tag == "code")][:3]
-    around = []
+    around: list[Node] = []
     for above in node.ancestors():
         if len(around) == 3 or above.tag in ("body", "article", "main", "section"):
             break

@@ -10,10 +10,10 @@ _HEAVY = frozenset("pre h1 h2 h3 h4 h5 h6 blockquote article section form".split
 _LONG_CELL = 600
 
 
-def repair(root: Node) -> None:
-    """Dissolve the layout tables below ``root``."""
-    for table in [node for node in root.walk() if node.tag == "table"][::-1]:
-        if is_layout(table):
+def repair(nodes: list[Node]) -> None:
+    """Dissolve the layout tables among ``nodes`` (in document order)."""
+    for table in [node for node in nodes if node.tag == "table"][::-1]:
+        if table.parent is not None and is_layout(table):
             dissolve(table)
 
 

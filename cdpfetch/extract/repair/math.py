@@ -21,17 +21,17 @@ _IMAGE_CLASS = re.compile(
 _TEX_COMMAND = re.compile(
     r"\\(?:[a-zA-Z]{2,}\s*[{(_^\\]|(?:frac|sqrt|sum|int|prod|lim|alpha|beta|gamma|delta|theta|lambda|mu|pi|sigma|omega)\b)"
 )
+_MATH_CLASS = re.compile(r"katex|mathjax|mwe-math", re.IGNORECASE)
 _DISPLAY_STYLE = re.compile(r"^\{\\displaystyle\s*(.*)\}$", re.DOTALL)
 
 
-def repair(root: Node) -> None:
-    """Bring every formula below ``root`` into the plain form."""
-    for node in list(root.walk()):
-        if node.parent is None:
-            continue
+def repair(nodes: list[Node]) -> None:
+    """Bring every formula among ``nodes`` (in document order) into the plain form."""
+    for node in nodes:
         if handler := _HANDLERS.get(node.tag):
-            handler(node)
-        elif node.attrs and node.tag in ("span", "div"):
+            if node.parent is not None:
+                handler(node)
+        elif node.tag in ("span", "div") and node.parent is not None and _MATH_CLASS.search(node.get("class")):
             _classed(node)
 
 
@@ -217,8 +217,8 @@ _OPERATORS = {
 _GREEK = dict(
     zip(
         "αβγδεζηθικλμνξπρστυφχψωϵϑϕϱς",
-        "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon varphi chi "
-        "psi omega epsilon vartheta phi varrho varsigma".split(),
+        "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon "
+        "varphi chi psi omega epsilon vartheta phi varrho varsigma".split(),
         strict=True,
     )
 ) | dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split(), strict=True))
@@ -271,7 +271,9 @@ def _group(text: str) -> str:
 def _scripts(node: Node, sub: bool, sup: bool) -> str:
     parts = [_tex(part) for part in _parts(node)]
     parts += [""] * 3
-    base = parts[0] if len(parts[0]) <= 1 or (parts[0].startswith("\\") and " " not in parts[0]) else "{" + parts[0] + "}"
+    base = (
+        parts[0] if len(parts[0]) <= 1 or (parts[0].startswith("\\") and " " not in parts[0]) else "{" + parts[0] + "}"
+    )
     lower = f"_{_group(parts[1])}" if sub and parts[1] else ""
     upper = f"^{_group(parts[2] if sub else parts[1])}" if sup and parts[2 if sub else 1] else ""
     return base + lower + upper
