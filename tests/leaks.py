@@ -28,7 +28,7 @@ def snapshot(apart_from: int | None = None) -> Snapshot:
 
 
 def leaked(before: Snapshot, grace: float = 5.0, apart_from: int | None = None) -> list[str]:
-    """What there is now and was not before, in words; a process or socket that is on its way out gets ``grace`` seconds."""
+    """What there is now and was not before, in words; what is on its way out gets ``grace`` seconds."""
     end = time.monotonic() + grace
     while True:
         found = _compare(before, snapshot(apart_from))

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import leaks
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 found(self)
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815 - the name that http.server looks for
 
     def end_headers(self) -> None:
         # No connection outlives its answer, so that a test can tell what it left behind.
@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
                 break
         self.close_connection = True
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the signature of http.server
         """Quiet."""
 
 
@@ -125,7 +125,7 @@ class Site(socketserver.ThreadingTCPServer):
         leaks.FOREIGN.add(f"socket:[{os.fstat(sock.fileno()).st_ino}]")
         return sock, address
 
-    def __enter__(self) -> Site:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -347,7 +347,7 @@ def _(h: Handler) -> None:
 
 @route("/blob")
 def _(h: Handler) -> None:
-    """``size`` bytes, ``declared`` (default: the truth), cut off after ``sent``; slowly when ``rate`` bytes/s is given."""
+    """``size`` bytes, ``declared`` (default: the truth), cut off after ``sent``; slowly with ``rate`` bytes/s."""
     size = int(h.query["size"])
     sent = int(h.query.get("sent", size))
     h.send_response(200)

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from commands import Command, wait_for
@@ -67,7 +67,7 @@ class Raw:
         self._file.close()
         self._socket.close()
 
-    def __enter__(self) -> Raw:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -312,7 +312,8 @@ def test_a_browser_that_somebody_else_runs(
             wait_for(lambda: port_file.exists() and port_file.read_text().count("\n") >= 1)
             port, path = port_file.read_text().split("\n")[:2]
             own.configure(
-                f"[network]\nallow = ['{site.netloc}']\n[browser]\ncdp_url = 'ws://127.0.0.1:{port}{path}'\nheadless_idle = 0.3\n"
+                f"[network]\nallow = ['{site.netloc}']\n"
+                f"[browser]\ncdp_url = 'ws://127.0.0.1:{port}{path}'\nheadless_idle = 0.3\n"
             )
             document = client.fetch(site.url("/page?word=foreign"))
             assert document.title == "About foreign"

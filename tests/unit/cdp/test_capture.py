@@ -25,7 +25,7 @@ TOP = {
     "title": "Top",
     "contentType": "text/html",
     "charset": "UTF-8",
-        "declared": True,
+    "declared": True,
     "lang": "en",
     "truncated": None,
     "frames": 0,

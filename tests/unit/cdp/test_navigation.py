@@ -44,7 +44,7 @@ PAGE = {
     "title": "Hello",
     "contentType": "text/html",
     "charset": "UTF-8",
-        "declared": True,
+    "declared": True,
     "lang": "en",
     "truncated": None,
     "frames": 0,
