@@ -6,6 +6,7 @@ import re
 import zipfile
 from typing import Any
 
+from cdpfetch.extract import pdf
 from cdpfetch.extract.result import Extraction, content_body, readable, warning
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -34,7 +35,6 @@ MAX_RATIO = 200
 _TINY = 20 << 20
 # A midnight that the sheet does not show: dates without a time of day.
 _MIDNIGHT = re.compile(r"(?<=\d{4}-\d\d-\d\d) 00:00:00(?= \|)")
-_PAGE_MARK = "\n\n<!-- page {page_num} -->\n\n"
 _ENCRYPTED = re.compile(r"password|encrypt|protected", re.IGNORECASE)
 
 
@@ -49,6 +49,8 @@ def extract(path: str, kind: str) -> Extraction:
     except kreuzberg.KreuzbergError as error:
         return Extraction(None, warnings=(_failure(kind, str(error)),))
     text = _mend(result.content, kind)
+    if kind == "application/pdf":
+        text = pdf.mend(text, [str(page.get("content") or "") for page in result.pages or []])
     title, facts, meta = _about(dict(result.metadata or {}), kind)
     if not re.sub(r"<!-- page \d+ -->", "", text).strip():
         return Extraction(None, title=title, facts=facts, meta=meta, warnings=(_nothing(kind),))
@@ -59,7 +61,7 @@ def _config(kind: str) -> Any:
     from kreuzberg import ConcurrencyConfig, PageConfig
     from kreuzberg import ExtractionConfig as Config
 
-    pages = PageConfig(insert_page_markers=True, marker_format=_PAGE_MARK) if kind == "application/pdf" else None
+    pages = PageConfig(extract_pages=True) if kind == "application/pdf" else None
     # disable_ocr is missing in the package's own stubs.
     options: dict[str, Any] = {"output_format": "markdown", "use_cache": False, "disable_ocr": True, "pages": pages}
     return Config(**options, concurrency=ConcurrencyConfig(max_threads=1))

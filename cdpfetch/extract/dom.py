@@ -6,6 +6,7 @@ The tree has no tails and no namespaces: the children of a `Node` are nodes and 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -155,7 +156,7 @@ class Node:
 
 
 def parse(html: str) -> Element | None:
-    """The lxml root of ``html``, or None when there is nothing in it.  Never raises for bad markup."""
+    """The lxml root of ``html``, or None when there is nothing in it.  Never raises for bad markup, but MemoryError."""
     html = _FORBIDDEN.sub("", _XML_DECLARATION.sub("", html, count=1))
     html = _SURROGATES.sub("\ufffd", html)
     if not html.strip():
@@ -168,24 +169,27 @@ def parse(html: str) -> Element | None:
 
 def _parse(html: str) -> tuple[Element | None, bool]:
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True, remove_comments=True)
-    try:
+    root = None
+    with contextlib.suppress(lxml.etree.ParserError, lxml.etree.XMLSyntaxError, ValueError, AssertionError):
         root = lxml.html.document_fromstring(html.encode("utf-8"), parser=parser)
-    except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError, ValueError, AssertionError):
-        return None, False
+    if any(entry.type == lxml.etree.ErrorTypes.ERR_NO_MEMORY for entry in parser.error_log):
+        # libxml2 reports it like a fault of the markup: an empty or cut tree.
+        raise MemoryError("the page is too large to be parsed")
     return root, any(_PARSER_DEPTH in entry.message for entry in parser.error_log)
 
 
 def build(root: Element) -> Node:
     """The body of a parsed page as a tree of nodes."""
     body = Node("body", dict(root.items()))
-    holder = [element for element in root if element.tag != "head"] if root.tag == "html" else [root]
-    for element in holder:
-        if isinstance(element.tag, str):
-            if element.tag == "body":
-                body.attrs = {**body.attrs, **dict(element.items())}
-                _fill(body, element)
-            else:
-                _fill(body, element, wrap=True)
+    for element in root if root.tag == "html" else [root]:
+        if element.tag == "body":
+            body.attrs = {**body.attrs, **dict(element.items())}
+            _fill(body, element)
+        elif element.tag == "head":
+            # Without a body tag the parser leaves elements that it does not know (main, custom ones) in the head.
+            _fill(body, element)
+        elif isinstance(element.tag, str):
+            _fill(body, element, wrap=True)
     return body
 
 
