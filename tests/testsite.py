@@ -31,6 +31,11 @@ PDF = (
     b"0000000212 00000 n \n0000000319 00000 n \ntrailer<</Size 6/Root 1 0 R>>\nstartxref\n383\n%%EOF\n"
 )
 
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d4944415478da63fccfc0500f000485018084a98c210000000049454e44ae426082"
+)
+
 
 def route(path: str) -> Callable[[Route], Route]:
     """Register a route for a path, or for all below it when it ends in ``/*``."""
@@ -402,13 +407,7 @@ def _(h: Handler) -> None:
 
 @route("/pixel.png")
 def _(h: Handler) -> None:
-    h.reply(
-        body=bytes.fromhex(
-            "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-            "1f15c4890000000d4944415478da63fccfc0500f000485018084a98c210000000049454e44ae426082"
-        ),
-        kind="image/png",
-    )
+    h.reply(body=PIXEL, kind="image/png")
 
 
 # ---- capture
@@ -447,3 +446,200 @@ def _(h: Handler) -> None:
 @route("/error.json")
 def _(h: Handler) -> None:
     h.reply(422, '{"problem": "the tide"}', kind="application/json")
+
+
+# ---- weapons
+
+
+@route("/weapon/*")
+def _(h: Handler) -> None:
+    script = {
+        "print": "print(); print()",
+        "permissions": "Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => {});"
+        "navigator.mediaDevices && navigator.mediaDevices.getUserMedia({audio: true}).catch(() => {})",
+        "history": "setInterval(() => { for (let i = 0; i < 50; i++) history.pushState(null, '', '?n=' + Math.random()) }, 1)",
+        "growth": "setInterval(() => { for (let i = 0; i < 200; i++) document.body.append(document.createElement('b'), 'grown ') }, 1)",
+        "leaving": "onbeforeunload = (e) => { e.preventDefault(); e.returnValue = 'stay'; return 'stay' }",
+        "download": "const a = document.createElement('a'); a.href = '/blob?size=5000'; a.download = 'x.bin'; a.click()",
+        "reload": "setTimeout(() => location.reload(), 20)",
+        "fullscreen": "document.documentElement.requestFullscreen().catch(() => {}); document.body.requestPointerLock()",
+        "prompts": "for (let i = 0; i < 4; i++) prompt('your name?')",
+        "workers": "for (let i = 0; i < 20; i++) new Worker(URL.createObjectURL(new Blob(['for (;;) ;'])))",
+        "poison": "Array.prototype.map = Array.prototype.push = JSON.stringify = () => { throw 1 };"
+        "Object.defineProperty(document, 'title', {get() { for (;;) ; }}); Element.prototype.checkVisibility = () => false",
+    }[urlsplit(h.path).path.rsplit("/", 1)[1]]
+    h.reply(body=page(f"<h1>Weapon</h1><p>{PROSE * 4}</p><script>{script}</script>", "Weapon"))
+
+
+@route("/huge")
+def _(h: Handler) -> None:
+    """``mb`` megabytes of paragraphs."""
+    paragraph = f"<p>{PROSE * 10}</p>".encode()
+    count = int(h.query["mb"]) * 1_000_000 // len(paragraph)
+    h.reply(body=b"<!DOCTYPE html><title>Huge</title><h1>Huge</h1>" + paragraph * count)
+
+
+@route("/nodes")
+def _(h: Handler) -> None:
+    """A DOM of ``count`` nodes, made by the parser."""
+    count = int(h.query["count"]) // 2
+    h.reply(body=b"<!DOCTYPE html><title>Nodes</title><h1>Nodes</h1>" + b"<i>x</i>" * count + b"<p>The last one, WHELK-9.</p>")
+
+
+@route("/deep")
+def _(h: Handler) -> None:
+    h.reply(body=page("<div>" * 10000 + "<p>At the bottom, WHELK-8.</p>" + "</div>" * 10000))
+
+
+# ---- service workers, truncation, refresh
+
+
+@route("/worker")
+def _(h: Handler) -> None:
+    h.reply(
+        body=page(
+            f"<h1>Installs</h1><p>{PROSE * 3}</p><script>fetch('/data?after=0.3');"
+            "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)</script>"
+        )
+    )
+
+
+@route("/worker.js")
+def _(h: Handler) -> None:
+    h.reply(
+        kind="text/javascript",
+        body="addEventListener('fetch', (e) => { const p = new URL(e.request.url).pathname;"
+        "if (p === '/from-worker') e.respondWith(new Response('<h1>By the worker</h1><p>" + PROSE * 3 + "</p>',"
+        "{headers: {'Content-Type': 'text/html'}}));"
+        "if (p === '/file.pdf') e.respondWith(fetch('/file.pdf')) });"
+        "addEventListener('install', () => skipWaiting()); addEventListener('activate', (e) => e.waitUntil(clients.claim()))",
+    )
+
+
+@route("/truncated")
+def _(h: Handler) -> None:
+    body = page(f"<h1>Cut off</h1><p>{PROSE * 3}</p>").encode()
+    h.send_response(200)
+    h.send_header("Content-Type", "text/html; charset=utf-8")
+    h.send_header("Content-Length", "50000")
+    h.end_headers()
+    h.wfile.write(body)
+    h.wfile.flush()
+    h.connection.shutdown(socket.SHUT_RDWR)
+
+
+@route("/meta-refresh")
+def _(h: Handler) -> None:
+    h.reply(body=page("<p>Moving</p>", head='<meta http-equiv="refresh" content="1; url=/page?word=moved">'))
+
+
+@route("/refresh-header")
+def _(h: Handler) -> None:
+    h.reply(body=page("<p>Moving</p>"), Refresh="1; url=/page?word=moved")
+
+
+@route("/undeclared")
+def _(h: Handler) -> None:
+    h.reply(body="<title>Café – 夏</title><p>Größe, façade – 夏 and Ж</p>" + f"<p>{PROSE}</p>", kind="text/html")
+
+
+@route("/undeclared-latin")
+def _(h: Handler) -> None:
+    h.reply(body=f"<title>Café</title><p>Größe, façade</p><p>{PROSE}</p>".encode("cp1252"), kind="text/html")
+
+
+@route("/camera")
+def _(h: Handler) -> None:
+    h.send_response(200)
+    h.send_header("Content-Type", "multipart/x-mixed-replace; boundary=frame")
+    h.end_headers()
+    while not h.server.closing.wait(0.05):
+        h.wfile.write(b"--frame\r\nContent-Type: image/png\r\n\r\n" + PIXEL + b"\r\n")
+        h.wfile.flush()
+
+
+@route("/markdown")
+def _(h: Handler) -> None:
+    if "text/markdown" in h.headers.get("Accept", ""):
+        h.reply(body="# As Markdown\n\nThe same page, negotiated.\n", kind="text/markdown; charset=utf-8")
+    else:
+        h.reply(body=page(f"<h1>As HTML</h1><p>{PROSE}</p>"))
+
+
+# ---- walls and sign-ins
+
+
+@route("/wall")
+def _(h: Handler) -> None:
+    """A bot wall: ``clears`` after so many seconds by cookie and reload, or never."""
+    if "passed=1" in h.headers.get("Cookie", ""):
+        h.reply(body=page(f"<h1>Behind the wall</h1><p>{PROSE * 3}</p>", "Behind"))
+        return
+    script = ""
+    if "clears" in h.query:
+        delay = float(h.query["clears"]) * 1000
+        script = f"<script>setTimeout(() => {{ document.cookie = 'passed=1;path=/wall'; location.reload() }}, {delay})</script>"
+    more = {"cf_mitigated": "challenge"} if "header" in h.query else {}
+    h.reply(403, page(f"<h1>Just a moment...</h1><p>Checking your browser before you go on.</p>{script}", "Just a moment..."), **more)
+
+
+LOGIN = (
+    "<form action=/session method=post><h1>Sign in to Quay</h1><label>E-mail <input type=email name=email></label>"
+    "<label>Password <input type=password name=password></label><button>Sign in</button></form>"
+)
+
+
+@route("/members")
+def _(h: Handler) -> None:
+    h.redirect("/account/login?next=/members")
+
+
+@route("/account/login")
+def _(h: Handler) -> None:
+    h.reply(body=page(LOGIN, "Sign in"))
+
+
+@route("/members-in-place")
+def _(h: Handler) -> None:
+    h.reply(body=page(LOGIN, "Quay"))
+
+
+@route("/box-beside")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<aside>{LOGIN}</aside><main><h2>News</h2><p>{PROSE * 20}</p></main>", "News of the quay"))
+
+
+@route("/article-about-walls")
+def _(h: Handler) -> None:
+    text = "Sites say: just a moment, checking your browser. Verify you are human, they say, and show a captcha. "
+    h.reply(body=page(f"<h1>Why bot walls annoy</h1><p>{text * 3}</p><p>{PROSE * 20}</p>", "Verify you are human: why"))
+
+
+@route("/soft-404")
+def _(h: Handler) -> None:
+    h.reply(body=page("<h1>Page not found</h1><p>We could not find what you asked for.</p>", "Quay"))
+
+
+@route("/consent")
+def _(h: Handler) -> None:
+    """A known manager's banner over a page; refusing it is what shows the text."""
+    h.reply(
+        body=page(
+            '<div id="onetrust-consent-sdk" style="position:fixed;bottom:0"><p>We value cookies very much BANNER-1</p>'
+            '<button id="onetrust-accept-btn-handler" onclick="document.title=\'accepted\'">Accept all</button>'
+            "<button id=\"onetrust-reject-all-handler\" onclick=\"document.getElementById('onetrust-consent-sdk').remove();"
+            "more.textContent = 'Shown after refusing.'\">Reject all</button></div>"
+            f"<main><h1>Article</h1><p>{PROSE * 3}</p><p id=more></p></main>",
+            "Article",
+        )
+    )
+
+
+@route("/own-banner")
+def _(h: Handler) -> None:
+    h.reply(
+        body=page(
+            '<div class="cookie-notice" style="position:fixed;bottom:0"><p>Our cookies need your consent BANNER-2</p><button>OK</button></div>'
+            f"<main><h1>Article</h1><p>{PROSE * 3}</p><p>About cookie-notice recipes.</p></main>"
+        )
+    )

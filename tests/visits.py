@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import Landing, ResponseHead, Route
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
@@ -28,6 +29,9 @@ class OpenRouter:
 
     def route(self, head: ResponseHead) -> Route:
         return routing.route(head, self.max_bytes)
+
+    def patience(self, head: ResponseHead | None, capture: Capture) -> float:
+        return 0.0
 
     def progress(self, received: int, total: int) -> None:
         self.received.append(received)

@@ -34,6 +34,19 @@ class CaptureLimits(NamedTuple):
     frame_depth: int = 4
 
 
+class Signals(NamedTuple):
+    """What a page seems to be, as observations of the agent (agent/signals.js); counts and squeezed texts."""
+
+    passwords: int = 0  # visible password fields
+    names: int = 0  # visible fields for a user name or an e-mail address
+    form_text: int = 0  # characters of the form around the first of them
+    text: int = 0  # visible characters of the page
+    head: str = ""  # the first 600 of them
+    heading: str = ""  # the first visible heading
+    walls: tuple[str, ...] = ()  # vendors whose bot wall left its marks
+    scripted: bool = False  # whether scripts can run
+
+
 class Capture(NamedTuple):
     """What was taken from a page."""
 
@@ -47,6 +60,7 @@ class Capture(NamedTuple):
     lang: str
     truncated: str | None  # why the serializer stopped early
     unread_frames: int  # frames that could not be read
+    signals: Signals = Signals()
 
 
 async def capture(tab: Tab, limits: CaptureLimits) -> Capture:
@@ -70,6 +84,20 @@ async def capture(tab: Tab, limits: CaptureLimits) -> Capture:
         lang=top["lang"],
         truncated=top["truncated"],
         unread_frames=budget.unread,
+        signals=_signals(top["signals"] or {}),
+    )
+
+
+def _signals(seen: dict[str, Any]) -> Signals:
+    return Signals(
+        passwords=seen.get("passwords", 0),
+        names=seen.get("names", 0),
+        form_text=seen.get("formText", 0),
+        text=seen.get("text", 0),
+        head=seen.get("head", ""),
+        heading=seen.get("heading", ""),
+        walls=tuple(seen.get("walls", ())),
+        scripted=seen.get("scripted", False),
     )
 
 

@@ -49,6 +49,9 @@ class Router(Protocol):
     def route(self, head: ResponseHead) -> Route:
         """Decide about the final answer of a chain; raise to stop there."""
 
+    def patience(self, head: ResponseHead | None, capture: Capture) -> float:
+        """Seconds that a page may take to turn into another one: for a bot wall that may clear by itself, else 0."""
+
     def progress(self, received: int, total: int) -> None:
         """Note how far a download is (total 0: unknown); raise to stop it."""
 

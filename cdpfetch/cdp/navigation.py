@@ -32,6 +32,9 @@ from cdpfetch.cdp.witness import PROBE_TIMEOUT, Witness
 
 log = logging.getLogger(__name__)
 
+# Seconds between looks at a page that may be replaced by another.
+PATIENCE_STEP = 0.5
+
 T = TypeVar("T")
 
 
@@ -63,10 +66,12 @@ class Navigation:
         self._page_head: ResponseHead | None = None  # of the document that is shown
         self._last_head: ResponseHead | None = None  # the last answer of all, redirects included
         self._loader: str | None = None  # the loader of the document that is shown
+        self._body_bytes = 0  # bytes of that document that have come
         self._document_errors: dict[str, str] = {}  # net errors of main-frame documents, by loader id
         self._expecting_file: ResponseHead | None = None  # set when an answer has been routed to a file
         self._force_file = False  # the same address again, this time as a file
         self._stopped_scripts = False
+        self._patience_end: float | None = None  # loop time until which a bot wall may clear, once one was met
         self._notes: list[tuple[str, str]] = []
         self._times: dict[str, float] = {}
 
@@ -135,7 +140,7 @@ class Navigation:
             return await self._download(*data)
         if kind == "gone":
             raise data if isinstance(data, CdpError) else SessionClosed("closed")
-        if kind in ("request", "finished", "failed", "cached"):
+        if kind in ("request", "data", "finished", "failed", "cached"):
             self._network(kind, data, now)
         else:
             self._lived(kind, data, now)
@@ -158,6 +163,10 @@ class Navigation:
 
     def _network(self, kind: str, data: dict[str, Any], now: float) -> None:
         request_id = data["requestId"]
+        if kind == "data":
+            if request_id == self._loader:
+                self._body_bytes += int(data.get("dataLength", 0))
+            return
         if kind == "request":
             if data.get("frameId") == self._tab.target_id and data.get("type") == "Document":
                 return  # main-frame documents are the navigation itself
@@ -182,6 +191,7 @@ class Navigation:
             raise NavigationFailed(error, str(frame["unreachableUrl"]), self._head)
         self._times.setdefault("committed", now)
         self._loader = loader
+        self._body_bytes = 0
         self._page_head = self._head
         self._url = frame.get("url", self._url)
         self._witness.new_document()
@@ -328,6 +338,8 @@ class Navigation:
             raise NavigationFailed("net::ERR_INVALID_RESPONSE", self._url, self._head)
         self._force_file = True
         self._page_head = None
+        # A service worker's answer comes by no response that could be routed; the server has it, too.
+        self._tab.session.send("Network.setBypassServiceWorker", {"bypass": True})
         self._navigate(self._url)
 
     async def _take(self, partial: str | None) -> Landing | None:
@@ -349,7 +361,22 @@ class Navigation:
         if taken.content_type not in PAGE_TYPES:
             self._take_as_file()
             return None
+        if await self._waits_for_another(taken):
+            return None
         return await self._conclude(taken, partial)
+
+    async def _waits_for_another(self, taken: Capture) -> bool:
+        """Whether this page is one that may be replaced, and there is time left to see that; waits a moment."""
+        patience = self._router.patience(self._page_head, taken)
+        if patience <= 0:
+            return False
+        if self._patience_end is None:
+            self._patience_end = min(self._loop.time() + patience, self._limits.end - PATIENCE_STEP)
+            self._on_stage("challenge")
+        if self._loop.time() >= self._patience_end:
+            return False
+        await self._next_event(PATIENCE_STEP)
+        return True
 
     async def _conclude(self, taken: Capture, partial: str | None) -> Landing:
         """The landing on a page that has been captured, with what is known to be missing."""
@@ -358,7 +385,7 @@ class Navigation:
             raise NavigationFailed(body_error, self._url, self._page_head)
         partials = [partial] if partial else []
         if body_error is not None:
-            partials.append(f"the document broke off ({body_error})")
+            partials.append(f"the document broke off ({body_error}){self._lengths()}")
         if taken.truncated:
             partials.append(f"the page was cut at {taken.truncated}")
         if taken.unread_frames:
@@ -367,6 +394,13 @@ class Navigation:
         if self._visit.screenshot and picture is None:
             self._notes.append(("no_screenshot", "no picture of the page could be taken"))
         return Landing(self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times, picture)
+
+    def _lengths(self) -> str:
+        """How much of the document came, and how much was declared, where the two can be compared."""
+        declared = self._page_head.header("content-length") if self._page_head is not None else None
+        if declared is None or self._page_head is None or self._page_head.header("content-encoding"):
+            return ""
+        return f" after {self._body_bytes} of the declared {declared} bytes"
 
     # files
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WORLD = "cdpfetch"
+_AGENT_PARTS = ("shadow", "observer", "consent", "signals", "serializer", "images", "agent")
 # Dialogs that a page may show before its scripts are stopped.
 MAX_DIALOGS = 10
 # Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
@@ -28,8 +29,13 @@ _NO_AGENT = "cdpfetch: no agent"
 
 @functools.cache
 def agent_source() -> str:
-    """The script that observes and serializes documents in an isolated world."""
-    return resources.files("cdpfetch.cdp").joinpath("agent.js").read_text("utf-8")
+    """The script that cdpfetch keeps in an isolated world of every document.
+
+    The page's own scripts can neither see nor change it.
+    """
+    folder = resources.files("cdpfetch.cdp").joinpath("agent")
+    parts = "\n".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in _AGENT_PARTS)
+    return "(() => {\n'use strict';\nif (globalThis.cdpfetchAgent) return;\n" + parts + "\n})();"
 
 
 class TabEvent(NamedTuple):
@@ -60,6 +66,7 @@ class Tab:
         self.events = _EventQueue()
         self.on_urgent: Callable[[], object] | None = None  # called when an event comes that must be seen to at once
         self.dialogs = 0  # shown so far
+        self._loader = ""  # the loader of the main frame's document
         self._loop = asyncio.get_running_loop()
         self._contexts: dict[str, int] = {}  # frame id -> context id of our world in its current document
 
@@ -80,6 +87,7 @@ class Tab:
             ("Page.loadEventFired", self._put("loaded")),
             ("Page.javascriptDialogOpening", self._dialog_opening),
             ("Network.requestWillBeSent", self._put("request")),
+            ("Network.dataReceived", self._data_received),
             ("Network.loadingFinished", self._put("finished")),
             ("Network.loadingFailed", self._put("failed")),
             ("Network.requestServedFromCache", self._put("cached")),
@@ -217,11 +225,17 @@ class Tab:
             "Fetch.continueResponse" if stage_two else "Fetch.continueRequest", {"requestId": params["requestId"]}
         )
 
+    def _data_received(self, params: dict[str, Any]) -> None:
+        # Of the document only, whose loader's id is the request's: there are many of these events.
+        if params["requestId"] == self._loader:
+            self.put("data", params)
+
     def _frame_navigated(self, params: dict[str, Any]) -> None:
         frame = params["frame"]
         self.frames.add(frame["id"])
         self._contexts.pop(frame["id"], None)
         if frame["id"] == self.target_id:
+            self._loader = frame.get("loaderId", "")
             self.put("committed", frame)
 
     def _inner_frame_navigated(self, params: dict[str, Any]) -> None:

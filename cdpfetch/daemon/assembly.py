@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from cdpfetch import artifacts, names
 from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import Landing, ResponseHead
-from cdpfetch.daemon import mojibake
-from cdpfetch.daemon.routing import charset, essence
+from cdpfetch.daemon import mojibake, multipart, verdicts
+from cdpfetch.daemon.routing import RedirectStopped, charset, essence
 from cdpfetch.daemon.threads import in_thread
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _HASH_CHUNK = 1 << 20
 # Of the time that is left, extraction may take so much; the rest is for writing.
 _EXTRACT_SHARE = 0.9
+# Content that holds less of the visible text than this is said to.
+_LOW_COVERAGE = 0.25
 
 
 class Assembler:
@@ -67,6 +69,31 @@ class Assembler:
                     os.unlink(landing.path)
             raise
         return document
+
+    async def redirect(self, options: FetchOptions, stopped: RedirectStopped) -> dict[str, Any]:
+        """The committed document of a redirect that was not followed: it names both addresses and the status.
+
+        Raises CdpFetchError (``disk_full``, ``invalid_request``).
+        """
+        how = f"HTTP {stopped.status}" if stopped.status != 200 else "the page itself"
+        text = (
+            f"# Redirect to another host\n\n{stopped.url} leads ({how}) to another host and was not followed:\n\n"
+            f"<{stopped.target}>\n\nFetch that address if you want it.\n"
+        )
+        document = artifacts.new_document(options.url)
+        document.update(
+            ok=True,
+            kind="local.redirect",
+            link=stopped.target,
+            title="Redirect to another host",
+            status=stopped.status,
+            facts=[f"redirects to {stopped.target}", f"status {stopped.status}"],
+            excerpt=str(stopped),
+            warnings=[{"code": "redirect_not_followed", "message": str(stopped)}],
+        )
+        with artifacts.Draft(options.directory, artifacts.new_fetch_id(options.url)) as draft:
+            draft.write("content.md", "content", text, "text/markdown")
+            return await in_thread(draft.commit, document, index_root=self._index_root)
 
     async def commit(self, document: dict[str, Any]) -> dict[str, Any]:
         """Put the document in its place and return it as users see it."""
@@ -149,13 +176,21 @@ class Assembler:
         if answer is None and taken.visible:
             # Never nothing when there was something to see: the page itself is kept and named.
             document["facts"].insert(0, "page.html holds the whole page")
-        if head is not None and head.status >= 400:
+        verdict = verdicts.judge(head, taken, options.url)
+        if verdict.error is not None:
+            document["verdict"] = verdict.word
+            self._error(document, verdict.error)
+            if verdict.word == "challenge":
+                draft.remove("content")  # a wall's words are nobody's content; page.html shows them
+        elif head is not None and head.status >= 400:
             self._refuse(document, head)
         elif taken.visible == 0 and (answer is None or answer["content"] is None):
             draft.remove("content")
             self._error(document, empty_page(document, len(data)))
         elif not (self._keep_pages or options.keep_page) and answer is not None and answer["content"] is not None:
             draft.remove("page")
+        if document["ok"]:
+            _comment(document, verdict)
 
     async def _file(
         self,
@@ -169,6 +204,8 @@ class Assembler:
         if landing.path is None or head is None:
             raise CdpFetchError("download_failed", "Chrome saved no file", "fetch it again")
         declared = head.header("content-type")
+        if essence(declared) == "multipart/x-mixed-replace":
+            declared = await in_thread(_unwrap, landing.path, declared or "")
         kind = essence(declared)
         name = names.natural_name(head.header("content-disposition"), head.url, kind)
         path = draft.reserve(name)
@@ -255,6 +292,18 @@ def empty_page(document: dict[str, Any], size: int) -> CdpFetchError:
     )
 
 
+def _comment(document: dict[str, Any], verdict: verdicts.Verdict) -> None:
+    """Say in a document that succeeded what there is to say against it."""
+    if document["verdict"] == "ok":
+        document["verdict"] = verdict.word
+    if verdict.warning is not None:
+        document["warnings"].append({"code": verdict.warning[0], "message": verdict.warning[1]})
+    coverage = document["coverage"]
+    if coverage is not None and coverage < _LOW_COVERAGE:
+        text = f"content.md holds {coverage:.0%} of the visible text; page.html has all of it"
+        document["warnings"].append({"code": "low_coverage", "message": text})
+
+
 def _is_guessed(taken: Capture, head: ResponseHead | None) -> bool:
     """Whether nothing told the browser the page's encoding, so that it fell back to windows-1252."""
     named = charset(head.header("content-type")) if head is not None else None
@@ -278,6 +327,17 @@ def http_error(head: ResponseHead) -> CdpFetchError:
     if head.status in (429, 503) and retry:
         return CdpFetchError("http_error", f"HTTP {head.status}{phrase}", f"fetch it again later: Retry-After: {retry}")
     return CdpFetchError("http_error", f"HTTP {head.status}{phrase}", "what the server sent is in the bodies")
+
+
+def _unwrap(path: str, content_type: str) -> str:
+    """Leave only the first part of a multipart body in the file; its type, or the whole's when there is no part."""
+    with open(path, "rb") as file:
+        part = multipart.first_part(file.read(), content_type)
+    if part is None:
+        return content_type
+    with open(path, "wb") as file:
+        file.write(part.body)
+    return part.content_type or "application/octet-stream"
 
 
 def _take_file(source: str, target: str) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from cdpfetch.daemon import faults
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.gatekeeper import Gatekeeper
 from cdpfetch.daemon.options import FetchOptions
-from cdpfetch.daemon.routing import FetchRouter, essence
+from cdpfetch.daemon.routing import FetchRouter, RedirectStopped, essence
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.errors import CdpFetchError
@@ -67,7 +67,7 @@ class FetchService:
             error = CdpFetchError(
                 "timeout", f"page load timed out after {options.deadline:g} s", "give it longer: --deadline SECONDS"
             )
-            self._fail(document, error, navigation, clock)
+            self._fail(options, document, error, navigation, clock)
             raise FetchFailed(error, document) from None
         except (CdpFetchError, CdpError, OSError) as fault:
             error = (
@@ -75,7 +75,7 @@ class FetchService:
                 if isinstance(fault, OSError)
                 else faults.public_error(fault)
             )
-            self._fail(document, error, navigation, clock, faults.head_of(fault))
+            self._fail(options, document, error, navigation, clock, faults.head_of(fault))
             raise FetchFailed(error, document) from fault
         finally:
             self.served += 1
@@ -107,6 +107,7 @@ class FetchService:
             url.href,
             max_bytes=self._config.fetch.max_bytes,
             redirects=options.redirects,
+            patience=self._config.challenge.headless_wait,
             on_progress=progress,
         )
         loop = asyncio.get_running_loop()
@@ -121,7 +122,10 @@ class FetchService:
             )
             navigation = Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
             started.append(navigation)
-            landing = await navigation.run(url.href)
+            try:
+                landing = await navigation.run(url.href)
+            except RedirectStopped as stopped:
+                return await self._assembler.redirect(options, stopped)
         clock.landed(landing)
         emit("extracting")
         warnings = list(self._supervisor.warnings) if self.served == 0 else []
@@ -132,6 +136,7 @@ class FetchService:
 
     def _fail(
         self,
+        options: FetchOptions,
         document: dict[str, Any],
         error: CdpFetchError,
         navigation: list[Navigation],
@@ -139,6 +144,8 @@ class FetchService:
         head: Any = None,
     ) -> None:
         """Say in a document that failed without bodies what is known."""
+        if error.code == "auth_required" and error.hint is None:
+            error.hint = f"sign in once: cdpfetch open-browser {options.url}"
         document["ok"] = False
         document["error"] = error.to_json()
         document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ada_url import URL
+
+from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import PAGE_TYPES, ResponseHead, Route
 from cdpfetch.daemon.gatekeeper import Gatekeeper
+from cdpfetch.daemon.verdicts import wall_of
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.urls import parse_url, same_host
 
@@ -87,8 +91,21 @@ def too_large(size: int, max_bytes: int, how: str) -> CdpFetchError:
     )
 
 
+class RedirectStopped(Exception):
+    """A redirect to another host was met, and only those of the same host were to be followed."""
+
+    def __init__(self, status: int, url: str, target: str) -> None:
+        super().__init__(f"{url} redirects ({status}) to another host: {target}")
+        self.status = status
+        self.url = url
+        self.target = target
+
+
 class FetchRouter:
-    """The decisions for one fetch (cdp's Router)."""
+    """The decisions for one fetch (cdp's Router).
+
+    ``patience``: seconds that a bot wall is given to clear by itself.
+    """
 
     def __init__(
         self,
@@ -97,40 +114,40 @@ class FetchRouter:
         *,
         max_bytes: int,
         redirects: str = "follow",
+        patience: float = 0.0,
         on_progress: Callable[[int, int], None] = lambda received, total: None,
     ) -> None:
         self._gatekeeper = gatekeeper
         self._origin = parse_url(url)
         self._max_bytes = max_bytes
-        self._redirects = redirects
+        self._same_host = redirects == "same-host"
+        self._patience = patience
         self._on_progress = on_progress
 
     async def judge(self, url: str) -> None:
-        await self._gatekeeper.judge(url, max_length=_MAX_REDIRECT)
+        """Raises CdpFetchError; RedirectStopped when the page itself leads to another host."""
+        judged = await self._gatekeeper.judge(url, max_length=_MAX_REDIRECT)
+        if self._same_host and not same_host(self._origin, judged):
+            raise RedirectStopped(200, self._origin.href, judged.href)
 
     def redirected(self, head: ResponseHead, location: str) -> None:
         """Chrome follows the redirect; each new address comes to ``judge`` before it is asked for."""
-        if self._redirects == "same-host":
-            self._check_same_host(head, location)
+        if not self._same_host:
+            return
+        try:
+            target = parse_url(URL(location, head.url).href, max_length=_MAX_REDIRECT)
+        except (ValueError, CdpFetchError):
+            return  # Chrome, or the judge, will say what is wrong with it
+        if not same_host(self._origin, target):
+            raise RedirectStopped(head.status, self._origin.href, target.href)
 
     def route(self, head: ResponseHead) -> Route:
         return route(head, self._max_bytes)
+
+    def patience(self, head: ResponseHead | None, capture: Capture) -> float:
+        return self._patience if wall_of(head, capture) is not None else 0.0
 
     def progress(self, received: int, total: int) -> None:
         if max(received, total) > self._max_bytes:
             raise too_large(max(received, total), self._max_bytes, "received" if received >= total else "declared")
         self._on_progress(received, total)
-
-    def _check_same_host(self, head: ResponseHead, location: str) -> None:
-        from ada_url import URL
-
-        try:
-            target = parse_url(URL(location, head.url).href)
-        except ValueError:
-            return  # Chrome will say what is wrong with it
-        if not same_host(self._origin, target):
-            raise CdpFetchError(
-                "too_many_redirects",
-                f"{self._origin.href} redirects ({head.status}) to another host: {target.href}",
-                f"fetch the target itself if you want it: cdpfetch fetch '{target.href}'",
-            )

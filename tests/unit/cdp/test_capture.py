@@ -26,6 +26,7 @@ TOP = {
     "contentType": "text/html",
     "charset": "UTF-8",
     "declared": True,
+    "signals": None,
     "lang": "en",
     "truncated": None,
     "frames": 0,

@@ -45,6 +45,7 @@ PAGE = {
     "contentType": "text/html",
     "charset": "UTF-8",
     "declared": True,
+    "signals": None,
     "lang": "en",
     "truncated": None,
     "frames": 0,
@@ -80,6 +81,9 @@ class Decisions:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+    def patience(self, head: object, capture: object) -> float:
+        return 0.0
 
     def progress(self, received: int, total: int) -> None:
         self.received.append(received)

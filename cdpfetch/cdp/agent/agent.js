@@ -1,0 +1,11 @@
+// What the daemon's side may ask (tab.py evaluates these).
+
+globalThis.cdpfetchAgent = {
+  pulse,
+  serialize,
+  refuseConsent,
+  images,
+  suspects,
+  frame: (index) => lastFrames[index],
+  addClosedRoot: (host, root) => { closedRoots.set(host, root); },
+};

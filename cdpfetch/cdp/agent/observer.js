@@ -1,0 +1,79 @@
+// What changes in the document, and how it stands: the pulse that readiness is decided by (lifecycle.py).
+
+const SILENT = new Set(['SCRIPT', 'STYLE', 'LINK', 'META', 'TITLE', 'TEMPLATE', 'NOSCRIPT', 'HEAD']);
+let changedAt = performance.now();
+let lastLength = -1;
+const speaks = (node) => node.nodeType === 3
+  ? !(node.parentNode && SILENT.has(node.parentNode.nodeName)) && /\S/.test(node.data)
+  : node.nodeType === 1 && !SILENT.has(node.nodeName) && /\S/.test(node.textContent);
+const observer = new MutationObserver((records) => {
+  for (const record of records) {
+    const speaking = record.type === 'characterData' ? speaks(record.target)
+      : Array.prototype.some.call(record.addedNodes, speaks);
+    if (speaking) { changedAt = performance.now(); return; }
+  }
+});
+observer.observe(document, { subtree: true, childList: true, characterData: true });
+
+const EXECUTABLE = /^$|^module$|(java|ecma)script/i;
+const isScripted = () => Array.prototype.some.call(document.scripts, (s) => EXECUTABLE.test(s.type || ''));
+
+const WAITING = '[aria-busy="true"],[role="progressbar"],progress:not([value]),[class*="spinner" i],[class*="skeleton" i],[class*="loading-indicator" i],[id*="spinner" i]';
+// A line of its own that says no more than this; in a longer text it is a word like any other.
+const WAITING_TEXT = /^[^\p{L}\n]*(loading|please wait|one moment|just a moment|wird geladen|lädt|chargement|cargando|caricamento|carregando|загрузка|読み込み中|加载中|로딩)( (content|data|page|results|comments|please|more|up))?[^\p{L}\n]*$/imu;
+function isWaiting(text) {
+  if (text.length < 1500 && WAITING_TEXT.test(text)) return true;
+  if (text.length > 2000) return false;
+  for (const element of document.querySelectorAll(WAITING)) {
+    if (element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.offsetHeight > 0) return true;
+  }
+  return false;
+}
+
+// Seconds until a meta refresh to another address, or null.
+function refreshDelay() {
+  for (const meta of document.querySelectorAll('meta[http-equiv="refresh" i]')) {
+    const match = /^\s*(\d*\.?\d+)\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']*)/i.exec(meta.content || '');
+    if (!match || !match[2]) continue;
+    let target;
+    try { target = new URL(match[2].trim(), document.baseURI).href; } catch { continue; }
+    if (target.split('#')[0] !== location.href.split('#')[0]) return Math.max(0, parseFloat(match[1]) - performance.now() / 1000);
+  }
+  return null;
+}
+
+function visibleText() {
+  let text = document.body ? document.body.innerText : document.documentElement ? document.documentElement.textContent : '';
+  if (text.length < 2000) {
+    for (const element of document.querySelectorAll('*')) {
+      const root = rootOf(element);
+      if (root) text += root.textContent;
+    }
+    for (const frame of document.querySelectorAll('iframe,frame')) {
+      try { if (frame.contentDocument && frame.contentDocument.body) text += frame.contentDocument.body.innerText; } catch { /* not ours to read */ }
+    }
+  }
+  return text;
+}
+
+function pulse(selector) {
+  if (document.readyState !== 'loading' && refuseConsent()) changedAt = performance.now();
+  const text = visibleText();
+  const now = performance.now();
+  if (text.length !== lastLength) {
+    if (lastLength >= 0) changedAt = now;
+    lastLength = text.length;
+  }
+  return {
+    readyState: document.readyState,
+    scripted: isScripted(),
+    still: (now - changedAt) / 1000,
+    length: text.trim().length,
+    waiting: isWaiting(text) || (selector !== null && !document.querySelector(selector)),
+    refresh: refreshDelay(),
+    height: document.documentElement ? document.documentElement.scrollHeight : 0,
+    viewport: innerHeight,
+    contentType: document.contentType,
+    head: text.slice(0, 16),
+  };
+}
