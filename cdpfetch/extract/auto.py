@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdpfetch.extract import choose, convert, dom, markdown, metadata, model
-from cdpfetch.extract.dom import Element, Node
+from cdpfetch.extract import choose, convert, dom, embedded, markdown, metadata, model
+from cdpfetch.extract.dom import Element
 from cdpfetch.extract.extractors import PageText
 from cdpfetch.extract.metadata import Metadata
 from cdpfetch.extract.result import warning
@@ -27,16 +27,10 @@ def extract(html: str, url: str) -> PageText:
     meta = metadata.read(root, url)
     base = convert.base(root, url)
     body = convert.prepare(root)
-    del root
-    return from_body(body, meta, url, base)
-
-
-def from_body(body: Node, meta: Metadata, url: str, base: str) -> PageText:
-    """The content of a repaired tree, which is changed."""
     found = segment(body)
     visible = _visible(found)
     if not visible:
-        return _from_metadata(meta)
+        return _from_data(root, meta, base)
     if len(found) > MAX_BLOCKS:
         note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
         return PageText(markdown.render(body, base), meta, visible, visible, (note,))
@@ -50,12 +44,13 @@ def _visible(found: list[Block]) -> int:
     return sum(len(block.text) for block in found)
 
 
-def _from_metadata(meta: Metadata) -> PageText:
-    """A page that shows nothing: the article that its structured data holds, if any."""
-    if not meta.article_body:
+def _from_data(root: Element, meta: Metadata, base: str) -> PageText:
+    """A page that shows nothing: the article that its data holds, if any."""
+    text = convert.fragment(meta.article_body or embedded.find(root), base)
+    if not text:
         return PageText("", meta, 0, 0)
-    note = warning("from_structured_data", "the page shows no text; this is the article in its structured data")
-    return PageText(convert.fragment(meta.article_body) + "\n", meta, 0, 0, (note,))
+    note = warning("from_structured_data", "the page shows no text; this is what its embedded data holds")
+    return PageText(text + "\n", meta, 0, 0, (note,))
 
 
 def extract_body(html: str, url: str) -> PageText:

@@ -162,9 +162,9 @@ _OPERATORS = {
     "±": r"\pm",
     "∓": r"\mp",
     "−": "-",
-    "≤": r"\le",
-    "≥": r"\ge",
-    "≠": r"\ne",
+    "≤": r"\leq",
+    "≥": r"\geq",
+    "≠": r"\neq",
     "≈": r"\approx",
     "≡": r"\equiv",
     "∼": r"\sim",
@@ -225,11 +225,14 @@ _GREEK = dict(
 _FUNCTIONS = frozenset(
     "sin cos tan cot sec csc log ln exp lim max min sup inf det dim ker arg gcd sinh cosh tanh".split()
 )
+_BRACKETS = {"()": "pmatrix", "[]": "bmatrix", "||": "vmatrix", "{": "cases", "{}": "Bmatrix"}
+_UNDERS = {"_": "underline", "\u0332": "underline", "\u23df": "underbrace", "\u00af": "underline"}
 _ACCENTS = {
+    "\u23de": "overbrace",
+    "\u203e": "overline",
     "^": "hat",
     "ˆ": "hat",
     "¯": "bar",
-    "‾": "overline",
     "→": "vec",
     "~": "tilde",
     "˜": "tilde",
@@ -244,7 +247,17 @@ def to_tex(node: Node) -> str:
 
 
 def _row(node: Node) -> str:
-    return " ".join(part for part in map(_tex, _parts(node)) if part)
+    parts = _parts(node)
+    if len(parts) in (2, 3) and (kind := _bracketed(parts)):
+        return _matrix(parts[1], kind)
+    return " ".join(part for part in map(_tex, parts) if part)
+
+
+def _bracketed(parts: list[Node]) -> str:
+    """The TeX environment of a matrix between brackets, or an empty string."""
+    if parts[0].tag != "mo" or parts[1].tag != "mtable":
+        return ""
+    return _BRACKETS.get(parts[0].line() + (parts[2].line() if len(parts) == 3 else ""), "")
 
 
 def _parts(node: Node) -> list[Node]:
@@ -296,9 +309,22 @@ def _root(node: Node) -> str:
     return rf"\sqrt[{parts[1]}]{{{parts[0]}}}"
 
 
-def _matrix(node: Node) -> str:
+def _matrix(node: Node, kind: str = "matrix") -> str:
     rows = [" & ".join(_row(cell) for cell in _parts(row)) for row in _parts(node) if row.tag in ("mtr", "mlabeledtr")]
-    return r"\begin{matrix}" + r" \\ ".join(rows) + r"\end{matrix}"
+    return rf"\begin{{{kind}}} " + r" \\ ".join(rows) + rf" \end{{{kind}}}"
+
+
+def _enclosed(node: Node) -> str:
+    notation = node.get("notation")
+    name = {"top": "overline", "bottom": "underline", "box": "boxed"}.get(notation, "")
+    return rf"\{name}{{{_row(node)}}}" if name else _row(node)
+
+
+def _under(node: Node) -> str:
+    parts = _parts(node)
+    if len(parts) > 1 and (accent := _UNDERS.get(parts[1].line())):
+        return rf"\{accent}{{{_tex(parts[0])}}}"
+    return _scripts(node, sub=True, sup=False)
 
 
 def _fenced(node: Node) -> str:
@@ -319,7 +345,8 @@ _ELEMENTS: dict[str, Callable[[Node], str]] = {
     "msub": lambda node: _scripts(node, sub=True, sup=False),
     "msup": lambda node: _scripts(node, sub=False, sup=True),
     "msubsup": lambda node: _scripts(node, sub=True, sup=True),
-    "munder": lambda node: _scripts(node, sub=True, sup=False),
+    "munder": _under,
+    "menclose": _enclosed,
     "mover": _over,
     "munderover": lambda node: _scripts(node, sub=True, sup=True),
     "mtable": _matrix,
