@@ -11,6 +11,8 @@ from cdpfetch.extract.segment import Block, prune, segment
 
 # A page of more blocks than this is converted whole: judging each would take seconds.
 MAX_BLOCKS = 20_000
+# A shorter description is a slogan, not a summary of the page.
+_MIN_DESCRIPTION = 100
 
 
 def survey(html: str) -> tuple[Element | None, int]:
@@ -47,9 +49,12 @@ def _visible(found: list[Block]) -> int:
 def _from_data(root: Element, meta: Metadata, base: str) -> PageText:
     """A page that shows nothing: the article that its data holds, if any."""
     text = convert.fragment(meta.article_body or embedded.find(root), base)
+    source = "embedded data"
+    if not text and len(meta.description or "") >= _MIN_DESCRIPTION:
+        text, source = f"# {meta.title}\n\n{meta.description}" if meta.title else str(meta.description), "description"
     if not text:
         return PageText("", meta, 0, 0)
-    note = warning("from_structured_data", "the page shows no text; this is what its embedded data holds")
+    note = warning("from_structured_data", f"the page shows no text; this is what its {source} says")
     return PageText(text + "\n", meta, 0, 0, (note,))
 
 

@@ -20,8 +20,8 @@ _INSIDE = 0.6
 # The share of the cut at which a heading stays though the next block does not; what is small does not part them.
 _SURE = 0.3
 _SMALL = 12
-# The share of the cut that is enough for a listing or a formula beside kept text.
-_FAINT = {"pre": 0.1, "tex": 0.05}
+# The share of the cut that is enough for a listing, a formula or a quotation beside kept text.
+_FAINT = {"pre": 0.1, "tex": 0.05, "blockquote": 0.12}
 
 
 def best_cut(chances: list[float], sizes: list[int], beta: float = BETA) -> float:
@@ -105,14 +105,15 @@ def _upwards(node: Node) -> Iterator[Node]:
 
 
 def _list_of(node: Node) -> Node | None:
-    """The list whose item a block is in, if it is near."""
-    for _ in range(4):
-        if node.tag == "li" and node.parent is not None and node.parent.tag in ("ul", "ol"):
-            return node.parent
-        if node.parent is None:
-            return None
-        node = node.parent
-    return None
+    """The outermost list whose item a block is in, if it is near; lists within its items belong to it."""
+    found, steps = None, 0
+    above: Node | None = node
+    while above is not None and steps < 4:
+        steps += 1
+        if above.tag == "li" and above.parent is not None and above.parent.tag in ("ul", "ol"):
+            found, above, steps = above.parent, above.parent, 0
+        above = above.parent
+    return found
 
 
 def _whole_lists(found: list[Block], kept: list[bool]) -> None:
@@ -167,14 +168,22 @@ def _level(block: Block) -> int:
 
 
 def _tables(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> None:
-    """Data tables and listings are rarely furniture: beside kept text a faint chance is enough."""
+    """Tables, listings and quotations are rarely furniture: beside kept text a faint chance is enough."""
     for index, block in enumerate(found):
-        if block.first >= 0 or kept[index] or not block.words:
+        tag = block.node.tag if block.first < 0 else "blockquote" if _is_quote(block) else ""
+        if not tag or kept[index] or not block.words:
             continue
         beside = any(kept[at] for at in range(max(0, index - 3), min(len(found), index + 4)))
-        least = _FAINT.get(block.node.tag, 0.25) if beside else 0.6
+        least = _FAINT.get(tag, 0.25) if beside else 0.6
         if chances[index] >= cut * least:
             kept[index] = True
+
+
+def _is_quote(block: Block) -> bool:
+    """Whether a block is quoted text, rather than a list of links in a quote's clothes."""
+    node, parent = block.node, block.node.parent
+    quoted = node.tag == "blockquote" or (parent is not None and parent.tag == "blockquote")
+    return quoted and block.link_chars * 2 < len(block.text)
 
 
 def _images(found: list[Block], kept: list[bool]) -> None:

@@ -34,6 +34,8 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 # A hidden element that holds more of the page's text than this is what the page is about: a script shows it later,
 # or an open dialog hides all that is behind it.
 _TOO_MUCH = 0.4
+# Quotes within quotes beyond this depth are dissolved: no reader counts further.
+_MAX_QUOTES = 8
 _TEXT = re.compile(r"\S+")
 
 
@@ -49,6 +51,8 @@ def clean(body: Node, nodes: list[Node]) -> None:
     for node in nodes:
         if node.tag in _HEADINGS:
             _without_permalinks(node)
+        elif node.tag == "blockquote" and sum(above.tag == "blockquote" for above in node.ancestors()) >= _MAX_QUOTES:
+            node.replace(*node.kids)
 
 
 def _is_unwanted(node: Node, controlled: set[str]) -> bool:
