@@ -14,7 +14,15 @@ BLOCK = frozenset(
     ).split()
 )
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# Set at capture on inline elements that are laid out as blocks.
+BLOCK_MARK = "data-cdpfetch-block"
+_NEVER = frozenset(("img", "br", "wbr", "input"))
 _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)\b", re.IGNORECASE)
+
+
+def _laid_out(node: Node) -> bool:
+    """Whether an element is shown as a block though its tag is none: seen at capture, or said by its own style."""
+    return BLOCK_MARK in node.attrs or _BLOCK_STYLE.search(node.attrs.get("style", "")) is not None
 
 
 def mark(root: Node) -> set[Node]:
@@ -27,7 +35,7 @@ def mark(root: Node) -> set[Node]:
             node in found
             or tag in BLOCK
             or (tag == "tex" and "display" in node.attrs)
-            or (node.attrs and "style" in node.attrs and tag != "img" and _BLOCK_STYLE.search(node.attrs["style"]))
+            or (node.attrs and tag not in _NEVER and _laid_out(node))
         ):
             found.add(node)
         else:

@@ -19,7 +19,7 @@ class PageText(NamedTuple):
     Attributes:
         markdown: the content; empty only when nothing is visible.
         metadata: what the page says about itself.
-        visible_chars: characters of text that a visitor could see, by the markup alone.
+        visible_chars: characters (no white space) that a visitor could see, by the markup alone.
         text_chars: characters of the page's text that the content holds.
         warnings: ``{"code", "message"}``.
         extractor: its name.

@@ -23,7 +23,7 @@ def extract_page(html: str, url: str = "", *, extractor: str = "auto", visible_c
     """A page's content with title, facts, outline and coverage.
 
     ``html`` is text already: its meta charset is never looked at.  ``visible_chars`` is what the browser showed
-    (length of innerText), where known.  Raises InvalidRequest for an unknown ``extractor``.
+    (characters of visible text without white space), where known.  Raises InvalidRequest for an unknown ``extractor``.
     """
     page = extractors.find(extractor)(html, url)
     meta = page.metadata

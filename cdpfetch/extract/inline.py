@@ -33,6 +33,7 @@ _STRONG = frozenset(("b", "strong"))
 _EMPHASIS = frozenset(("i", "em", "cite", "dfn", "var"))
 _CODE = frozenset(("code", "kbd", "samp", "tt"))
 _DELETED = frozenset(("del", "s", "strike"))
+FORMATS = _STRONG | _EMPHASIS | _CODE | _DELETED
 _LAZY = (
     "data-src",
     "data-original",

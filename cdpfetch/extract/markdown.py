@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from cdpfetch.extract import blocks
 from cdpfetch.extract.dom import Node
-from cdpfetch.extract.inline import Inline
+from cdpfetch.extract.inline import FORMATS, Inline
 
 _MAX_QUOTES = 12
 _IMAGE_ONLY = re.compile(r"\[?!\[[^\]]*\]\([^()\s]*\)(?:\]\([^()\s]*\))?\Z")
@@ -37,7 +37,11 @@ class _Writer:
         for kid in node.kids:
             if isinstance(kid, Node) and kid in self.blocky:
                 self._flush(run, out)
-                out += self._block(kid)
+                if kid.tag in FORMATS and not any(below in self.blocky for below in kid.kids):
+                    # Emphasis or code on a line of its own.
+                    out += self.inline.paragraphs([kid])
+                else:
+                    out += self._block(kid)
             else:
                 run.append(kid)
         self._flush(run, out)

@@ -31,6 +31,10 @@ _CONSENT_VENDOR = re.compile(
 )
 _CONSENT = re.compile(r"cookie|consent|gdpr|privacy")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+# Set at capture on what the browser does not render.
+HIDDEN_MARK = "data-cdpfetch-hidden"
+# Characters that make a page by themselves.
+_SOME_TEXT = 100
 # A hidden element that holds more of the page's text than this is what the page is about: a script shows it later,
 # or an open dialog hides all that is behind it.
 _TOO_MUCH = 0.4
@@ -47,12 +51,21 @@ def clean(body: Node, nodes: list[Node]) -> None:
     _resolve_noscript(body, [node for node in nodes if node.tag == "noscript" and node.parent is not None])
     total = max(1, _size(body))
     controlled = {target for node in nodes if node.attrs for target in _controls(node)}
-    body.filter(lambda node: not (node.attrs and _is_unwanted(node, controlled) and _size(node) < total * _TOO_MUCH))
+    body.filter(lambda node: not (node.attrs and _is_unwanted(node, controlled) and _may_go(node, total)))
     for node in nodes:
         if node.tag in _HEADINGS:
             _without_permalinks(node)
         elif node.tag == "blockquote" and sum(above.tag == "blockquote" for above in node.ancestors()) >= _MAX_QUOTES:
             node.replace(*node.kids)
+
+
+def _may_go(node: Node, total: int) -> bool:
+    """Whether the page is still a page without an unwanted node."""
+    size = _size(node)
+    if HIDDEN_MARK in node.attrs or _is_consent(node):
+        # The browser saw that it is not shown, or it is a banner before the page: any rest will do.
+        return total - size >= _SOME_TEXT or size < total * _TOO_MUCH
+    return size < total * _TOO_MUCH
 
 
 def _is_unwanted(node: Node, controlled: set[str]) -> bool:
@@ -110,6 +123,8 @@ def _is_hidden(node: Node, controlled: set[str]) -> bool:
 
 def _says_hidden(node: Node) -> bool:
     attrs = node.attrs
+    if HIDDEN_MARK in attrs:
+        return True
     if "hidden" in attrs and attrs["hidden"].lower() != "until-found" and node.tag != "body":
         return True
     if (style := attrs.get("style")) and _HIDDEN_STYLE.search(style):
@@ -118,8 +133,14 @@ def _says_hidden(node: Node) -> bool:
         return not _has_labelled_image(node)
     if (classes := attrs.get("class")) and _SCREEN_READER.search(classes.lower()):
         # Short helps for a screen reader; a whole section under such a class is content.
-        return node.tag not in _HEADINGS and len(_TEXT.findall(node.text())) <= 12
+        return node.tag not in _HEADINGS and len(_TEXT.findall(node.text())) <= 12 and not _is_all_of_cell(node)
     return False
+
+
+def _is_all_of_cell(node: Node) -> bool:
+    """Whether a table cell says nothing but this: the words for an icon."""
+    cell = next((above for above in node.ancestors() if above.tag in ("td", "th")), None)
+    return cell is not None and len("".join(cell.text().split())) == len("".join(node.text().split()))
 
 
 def _has_labelled_image(node: Node) -> bool:
