@@ -47,6 +47,7 @@ class Fetch(NamedTuple):
     max_bytes: int = 104857600
     daemon_idle: float = 300.0
     force_local: tuple[str, ...] = ()
+    accept_markdown: bool = False
 
 
 class Challenge(NamedTuple):
@@ -161,6 +162,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "max_bytes": Whole(1, 1 << 40),
         "daemon_idle": Number(1, 864000),
         "force_local": Texts(),
+        "accept_markdown": Flag(),
     },
     "fetch.challenge": {
         "escalation": Choice("headed", "never"),

@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -483,7 +484,11 @@ def _(h: Handler) -> None:
 def _(h: Handler) -> None:
     """A DOM of ``count`` nodes, made by the parser."""
     count = int(h.query["count"]) // 2
-    h.reply(body=b"<!DOCTYPE html><title>Nodes</title><h1>Nodes</h1>" + b"<i>x</i>" * count + b"<p>The last one, WHELK-9.</p>")
+    h.reply(
+        body=b"<!DOCTYPE html><title>Nodes</title><h1>Nodes</h1>"
+        + b"<i>x</i>" * count
+        + b"<p>The last one, WHELK-9.</p>"
+    )
 
 
 @route("/deep")
@@ -580,7 +585,11 @@ def _(h: Handler) -> None:
         delay = float(h.query["clears"]) * 1000
         script = f"<script>setTimeout(() => {{ document.cookie = 'passed=1;path=/wall'; location.reload() }}, {delay})</script>"
     more = {"cf_mitigated": "challenge"} if "header" in h.query else {}
-    h.reply(403, page(f"<h1>Just a moment...</h1><p>Checking your browser before you go on.</p>{script}", "Just a moment..."), **more)
+    h.reply(
+        403,
+        page(f"<h1>Just a moment...</h1><p>Checking your browser before you go on.</p>{script}", "Just a moment..."),
+        **more,
+    )
 
 
 LOGIN = (
@@ -627,7 +636,7 @@ def _(h: Handler) -> None:
         body=page(
             '<div id="onetrust-consent-sdk" style="position:fixed;bottom:0"><p>We value cookies very much BANNER-1</p>'
             '<button id="onetrust-accept-btn-handler" onclick="document.title=\'accepted\'">Accept all</button>'
-            "<button id=\"onetrust-reject-all-handler\" onclick=\"document.getElementById('onetrust-consent-sdk').remove();"
+            '<button id="onetrust-reject-all-handler" onclick="document.getElementById(\'onetrust-consent-sdk\').remove();'
             "more.textContent = 'Shown after refusing.'\">Reject all</button></div>"
             f"<main><h1>Article</h1><p>{PROSE * 3}</p><p id=more></p></main>",
             "Article",
@@ -643,3 +652,31 @@ def _(h: Handler) -> None:
             f"<main><h1>Article</h1><p>{PROSE * 3}</p><p>About cookie-notice recipes.</p></main>"
         )
     )
+
+
+@route("/late-element")
+def _(h: Handler) -> None:
+    script = "setTimeout(() => { const e = document.createElement('p'); e.id = 'late'; e.textContent = 'It came late';"
+    h.reply(body=page(f"<h1>Waits</h1><p>{PROSE * 4}</p><script>{script} document.body.append(e) }}, 1500)</script>"))
+
+
+class TlsSite(Site):
+    """The same site with a certificate that nobody has signed."""
+
+    def __init__(self, certificate: str, key: str) -> None:
+        super().__init__()
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificate, key)
+
+    def get_request(self) -> Any:
+        sock, address = super().get_request()
+        sock.settimeout(10)
+        return self._context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False), address
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        with contextlib.suppress(OSError):
+            request.do_handshake()
+            super().finish_request(request, client_address)
+
+    def url(self, path: str = "/") -> str:
+        return f"https://{self.netloc}{path}"

@@ -95,6 +95,7 @@ class Visit(NamedTuple):
     wait_for: str | None = None  # CSS selector: until something matches it the page counts as waiting
     headers: tuple[tuple[str, str], ...] = ()
     accept_language: str | None = None
+    accept: str | None = None  # the Accept header of documents, where it is not to be the browser's own
     insecure: bool = False  # accept certificates that don't verify
     screenshot: bool = False
 
@@ -110,6 +111,10 @@ class Landing(NamedTuple):
     notes: tuple[tuple[str, str], ...]  # warnings: (code, message)
     times: dict[str, float]  # loop times: committed, settled, captured
     screenshot: bytes | None = None  # PNG of the whole page, where one was asked for
+
+
+class BadSelector(CdpError):
+    """What was to be waited for is no CSS selector."""
 
 
 class NotAPage(CdpError):

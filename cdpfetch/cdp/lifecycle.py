@@ -17,9 +17,11 @@ _COUNTED = frozenset({"Document", "Script", "XHR", "Fetch"})
 
 # Seconds without a change before a page with scripts is taken to be still.
 QUIET = 0.06
-# The same for a page with so little text that it looks unfinished ...
+# Seconds between looks at a page that seems unfinished.
+LOOK = 0.2
+# The quiet that a page with so little text that it looks unfinished must keep ...
 QUIET_THIN = 0.7
-# ... and for one with enough text whose requests do not end (long polling).
+# ... and one with enough text whose requests do not end (long polling).
 QUIET_BUSY = 0.5
 # How long a parsed page may lack its load event once nothing that counts is in flight.
 LOAD_GRACE = 0.3
@@ -172,8 +174,8 @@ class Lifecycle:
             return self._decide_loading(now)
         end = min(self._parsed + self._limits.settle, self._limits.end)
         if now >= end:
-            return Decision("capture", partial=self._explain())
-        if self._in_flight(now):
+            return Decision("capture", partial=None if self._is_empty() else self._explain())
+        if self._in_flight():
             return self._decide_busy(now, end)
         ready_from = self._network_changed
         if not self._loaded:
@@ -227,7 +229,11 @@ class Lifecycle:
         needed = self._needed(pulse)
         still_since = max(self._pulse_at - pulse.still, self._network_changed)
         if now < still_since + needed:
-            return Decision("wait", min(still_since + needed, end))
+            if needed <= QUIET:
+                return Decision("wait", min(still_since + needed, end))
+            # What a timer will bring announces itself by no event: look again before long.
+            look = self._pulse_at + LOOK
+            return Decision("probe") if now >= look else Decision("wait", min(still_since + needed, look, end))
         # The last pulse must be younger than the quiet it testifies to.
         return Decision("capture") if self._pulse_at >= still_since + needed else Decision("probe")
 
@@ -240,8 +246,14 @@ class Lifecycle:
         """Whether there is a document to take."""
         return self._committed and not self._moving
 
-    def _in_flight(self, now: float) -> bool:
+    def _in_flight(self) -> bool:
         return any(kind in _COUNTED for kind, _, _ in self._requests.values())
+
+    def _is_empty(self) -> bool:
+        """Whether the page has had its time, has nothing running, and shows nothing: it is whole, and empty."""
+        pulse = self._pulse
+        at_rest = self._loaded and not self._in_flight()
+        return at_rest and pulse is not None and pulse.length == 0 and not pulse.waiting
 
     def _oldest_style(self) -> float | None:
         return min((start for kind, _, start in self._requests.values() if kind == "Stylesheet"), default=None)

@@ -247,6 +247,8 @@ class Navigation:
         ours = dict(self._visit.headers) if origin(request["url"]) == self._origin else {}
         if self._visit.accept_language is not None:
             ours.setdefault("Accept-Language", self._visit.accept_language)
+        if self._visit.accept is not None:
+            ours.setdefault("Accept", self._visit.accept)
         if not ours:
             return {}
         replaced = {name.lower() for name in ours}
@@ -386,6 +388,8 @@ class Navigation:
         partials = [partial] if partial else []
         if body_error is not None:
             partials.append(f"the document broke off ({body_error}){self._lengths()}")
+        if self._witness.unmatched:
+            partials.append(f"nothing matched {self._visit.wait_for}")
         if taken.truncated:
             partials.append(f"the page was cut at {taken.truncated}")
         if taken.unread_frames:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cdpfetch.cdp.landing import PAGE_TYPES, NotAPage
+from cdpfetch.cdp.landing import PAGE_TYPES, BadSelector, NotAPage
 from cdpfetch.cdp.lifecycle import Pulse
 from cdpfetch.cdp.tab import Tab
 
@@ -23,6 +23,7 @@ class Witness:
     def __init__(self, tab: Tab, wait_for: str | None = None) -> None:
         self._tab = tab
         self._wait_for = wait_for
+        self.unmatched = False  # whether nothing matched the selector when it was last looked for
         self._expanded = False  # whether the viewport has been made as tall as the page
 
     def new_document(self) -> None:
@@ -32,10 +33,13 @@ class Witness:
     async def pulse(self) -> Pulse:
         """The page's state at this moment.
 
-        Raises NotAPage, ProtocolError (the document went away), CallTimeout (its scripts hold the thread).
+        Raises NotAPage, BadSelector, ProtocolError (the document went away), CallTimeout (its scripts hold the thread).
         """
         selector = json.dumps(self._wait_for) if self._wait_for else "null"
         answer = await self._tab.evaluate(f"cdpfetchAgent.pulse({selector})", timeout=PROBE_TIMEOUT)
+        if answer["matched"] is None:
+            raise BadSelector(f"{self._wait_for!r} is not a CSS selector")
+        self.unmatched = not answer["matched"]
         if answer["contentType"] not in PAGE_TYPES or answer["head"].startswith("%PDF-"):
             raise NotAPage(f"the document is {answer['contentType']}")
         pulse = Pulse(
@@ -43,7 +47,7 @@ class Witness:
             scripted=answer["scripted"],
             still=answer["still"],
             length=answer["length"],
-            waiting=answer["waiting"],
+            waiting=answer["waiting"] or self.unmatched,
             refresh=answer["refresh"],
         )
         if pulse.scripted and not self._expanded and answer["height"] > answer["viewport"] * 1.2 > 0:

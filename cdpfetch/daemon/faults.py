@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ConnectionClosed, LaunchError, SessionClosed
-from cdpfetch.cdp.landing import DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
+from cdpfetch.cdp.landing import BadSelector, DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
 from cdpfetch.errors import CdpFetchError
 
 # net:: error names by the beginning of what follows "net::ERR_"; the longest match counts.
@@ -57,6 +57,7 @@ _WORDS = {
 
 # What this package's own exceptions mean: the first class that fits counts.
 _FAULTS: tuple[tuple[type[CdpError], str, str, str], ...] = (
+    (BadSelector, "invalid_request", "{}", "give a CSS selector, as in: --wait-for '#results .row'"),
     (NavigationTimeout, "timeout", "{}", "raise fetch.navigation_timeout, or check that the site answers"),
     (DownloadFailed, "download_failed", "{}", "fetch it again"),
     (SessionClosed, "browser_failed", "the tab was closed during the fetch: {}", "fetch it again"),

@@ -16,6 +16,8 @@ _FORBIDDEN = re.compile(
     r"(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|cookie|sec-.*|proxy-.*)",
     re.IGNORECASE,
 )
+# What is sent for documents where a server may answer in Markdown: it is preferred, and anything will do.
+_ACCEPT_MARKDOWN = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, */*;q=0.8"
 _LANGUAGES = re.compile(r"[A-Za-z0-9*;=.,\- ]{1,200}")
 
 
@@ -57,6 +59,7 @@ class FetchOptions(NamedTuple):
                 wait_for=message.get("waitFor"),
                 headers=check_headers(message.get("headers", {})),
                 accept_language=language,
+                accept=_ACCEPT_MARKDOWN if config.fetch.accept_markdown else None,
                 insecure=message.get("insecure", False),
                 screenshot=message.get("screenshot", False),
             ),

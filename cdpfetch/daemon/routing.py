@@ -132,12 +132,19 @@ class FetchRouter:
 
     def redirected(self, head: ResponseHead, location: str) -> None:
         """Chrome follows the redirect; each new address comes to ``judge`` before it is asked for."""
+        try:
+            resolved = URL(location, head.url)
+        except ValueError:
+            return  # Chrome will say what is wrong with it
+        if resolved.protocol not in ("http:", "https:"):
+            raise CdpFetchError(
+                "unsupported_scheme",
+                f"{head.url} redirects ({head.status}) to a {resolved.protocol} address",
+                "only http and https are fetched",
+            )
         if not self._same_host:
             return
-        try:
-            target = parse_url(URL(location, head.url).href, max_length=_MAX_REDIRECT)
-        except (ValueError, CdpFetchError):
-            return  # Chrome, or the judge, will say what is wrong with it
+        target = parse_url(resolved.href, max_length=_MAX_REDIRECT)
         if not same_host(self._origin, target):
             raise RedirectStopped(head.status, self._origin.href, target.href)
 

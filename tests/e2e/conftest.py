@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import leaks
 import pytest
 from commands import Command, end
-from testsite import Site
+from testsite import Site, TlsSite
 
 
 class HangUpSite(Site):
@@ -74,3 +75,23 @@ def own(chrome: str, shared_site: Site, tmp_path: Path) -> Iterator[Command]:
     made = Command(tmp_path / "home", [shared_site.netloc])
     yield made
     end(made)
+
+
+@pytest.fixture(scope="session")
+def shared_tls_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsSite]:
+    folder = tmp_path_factory.mktemp("tls")
+    certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
+        + ["-days", "2", "-subj", "/CN=quay.invalid"],
+        check=True,
+        capture_output=True,
+    )
+    with TlsSite(certificate, key) as site:
+        yield site
+
+
+@pytest.fixture
+def tls_site(shared_tls_site: TlsSite) -> TlsSite:
+    shared_tls_site.requests.clear()
+    return shared_tls_site

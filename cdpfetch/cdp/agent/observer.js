@@ -56,6 +56,12 @@ function visibleText() {
   return text;
 }
 
+// Whether something matches a selector: true without one, null when it is none.
+function matches(selector) {
+  if (selector === null) return true;
+  try { return document.querySelector(selector) !== null; } catch { return null; }
+}
+
 function pulse(selector) {
   if (document.readyState !== 'loading' && refuseConsent()) changedAt = performance.now();
   const text = visibleText();
@@ -69,7 +75,8 @@ function pulse(selector) {
     scripted: isScripted(),
     still: (now - changedAt) / 1000,
     length: text.trim().length,
-    waiting: isWaiting(text) || (selector !== null && !document.querySelector(selector)),
+    waiting: isWaiting(text),
+    matched: matches(selector),
     refresh: refreshDelay(),
     height: document.documentElement ? document.documentElement.scrollHeight : 0,
     viewport: innerHeight,

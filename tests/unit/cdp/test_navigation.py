@@ -31,6 +31,7 @@ PULSE = {
     "still": 1.0,
     "length": 1000,
     "waiting": False,
+    "matched": True,
     "refresh": None,
     "contentType": "text/html",
     "head": "hello",

@@ -1,0 +1,322 @@
+"""The guard: listeners on loopback, one a lane; what comes in is judged, resolved, dialled and relayed, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+from ada_url import URL
+
+from cdpfetch.daemon.guard import socks
+from cdpfetch.daemon.guard.dialler import Dialler
+from cdpfetch.daemon.guard.judge import Judge, Route, target_of
+from cdpfetch.daemon.guard.lane import Door, Lane, Live
+from cdpfetch.daemon.guard.ledger import Fault, Ledger
+from cdpfetch.daemon.guard.owner import Ends, can_tell, uid_of
+from cdpfetch.daemon.guard.relay import Budget, Relay
+from cdpfetch.daemon.guard.resolver import Resolver
+from cdpfetch.daemon.guard.upstream import Upstream
+from cdpfetch.daemon.guard.visitor import Visitor
+from cdpfetch.errors import CdpFetchError
+from cdpfetch.policy import Policy
+from cdpfetch.urls import Url
+
+log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+_BACKLOG = 512
+# Seconds that connections get to end when a lane is closed; they are aborted, so it is a matter of loop turns.
+_GRACE = 5.0
+_REPLIES = {
+    "blocked_address": socks.NOT_ALLOWED,
+    "invalid_url": socks.NOT_ALLOWED,
+    "dns_failed": socks.HOST_UNREACHABLE,
+    "timeout": socks.HOST_UNREACHABLE,
+    "connection_failed": socks.REFUSED,
+}
+
+
+class Guard:
+    """All lanes.  ``async with Guard([...]) as guard``, or ``close()`` it.
+
+    ``owner`` tells the user of a socket; where it can (``can_tell``), connections of other users are refused.
+    """
+
+    def __init__(
+        self,
+        lanes: Iterable[Lane] = (),
+        *,
+        resolver: Resolver | None = None,
+        dialler: Dialler | None = None,
+        upstream: Upstream | None = None,
+        owner: Callable[[Ends], int | None] = uid_of,
+    ) -> None:
+        self.ledger = Ledger()
+        self.strangers = 0  # connections of other users, refused
+        self.resolver = resolver or Resolver()
+        self._first = tuple(lanes)
+        self._dialler = dialler or Dialler()
+        self._upstream = upstream
+        self._owner = owner
+        self._checks_owner = False  # set when the first lane opens
+        self._doors: dict[str, Door] = {}
+        self._own_ports: set[int] = set()  # of this machine, never reached through the guard
+        self._judge = Judge(self.resolver, self._own_ports)
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        try:
+            for lane in self._first:
+                await self.open(lane)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    # lanes
+
+    async def open(self, lane: Lane) -> int:
+        """Open a lane and return its port.  Raises CdpFetchError (``internal``) where no port is to be had."""
+        if self._closed or lane.name in self._doors:
+            raise CdpFetchError("internal", f"the guard is closed, or has a lane {lane.name!r} already")
+        if not self._doors:
+            self._checks_owner = can_tell(self._owner)
+            if not self._checks_owner:
+                log.info("this machine does not tell whose a loopback connection is")
+        door = self._doors[lane.name] = Door(lane)
+        loop = asyncio.get_running_loop()
+        try:
+            door.server = await loop.create_server(
+                functools.partial(self._visitor, door), HOST, 0, backlog=_BACKLOG, start_serving=False
+            )
+        except OSError as error:
+            del self._doors[lane.name]
+            raise CdpFetchError("internal", f"the guard finds no port on {HOST}: {error}") from error
+        door.port = door.server.sockets[0].getsockname()[1]
+        self._own_ports.add(door.port)
+        await door.server.start_serving()
+        return door.port
+
+    async def close_lane(self, name: str) -> None:
+        """Close a lane and all that runs through it; one that does not exist is closed already."""
+        door = self._doors.get(name)
+        if door is None:
+            return
+        if door.server is not None:
+            door.server.close()
+        self._drop(door)
+        # Nothing else waits here, and what was aborted ends by itself.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE):
+                await door.closed.wait()
+        self._doors.pop(name, None)
+        self._own_ports.discard(door.port)
+        self.ledger.forget(name)
+
+    def port(self, name: str) -> int:
+        """The port of an open lane on 127.0.0.1.  Raises KeyError."""
+        return self._doors[name].port
+
+    def set_policy(self, name: str, policy: Policy) -> int:
+        """From now on a lane follows another policy; its connections that this forbids are closed.
+
+        Returns their number.  Raises KeyError.
+        """
+        door = self._doors[name]
+        door.lane = door.lane._replace(policy=policy)
+        ended = [relay for relay, live in door.relays.items() if not self._judge.still_allowed(policy, *live)]
+        for relay in ended:
+            relay.abort(reset=True)
+        return len(ended)
+
+    def drop(self, name: str) -> None:
+        """Close everything that runs through a lane, which stays open, and begin its byte budget anew."""
+        door = self._doors[name]
+        self._drop(door)
+        door.budget = Budget(door.lane.total_bytes)
+
+    @contextlib.contextmanager
+    def forbidden(self, port: int) -> Iterator[None]:
+        """A port of this machine that the guard leads nobody to meanwhile, whatever is allowed."""
+        self._own_ports.add(port)
+        try:
+            yield
+        finally:
+            self._own_ports.discard(port)
+
+    # what happened
+
+    def explain(self, lane: str, url: str, since: float = 0.0) -> CdpFetchError | None:
+        """Why ``url`` could not be reached in a lane (not before the loop time ``since``), or None if not known."""
+        try:
+            parsed = URL(url)
+            port = int(parsed.port or {"http:": 80, "https:": 443}[parsed.protocol])
+        except (ValueError, KeyError):
+            return None
+        fault = self.fault(lane, parsed.hostname.strip("[]"), port, since)
+        return None if fault is None else fault.error()
+
+    def fault(self, lane: str, host: str, port: int, since: float = 0.0) -> Fault | None:
+        """The ledger's last fault of a target, however the host is spelled."""
+        try:
+            host = target_of(host, port).host
+        except CdpFetchError:
+            pass
+        return self.ledger.lookup(lane, host, port, since)
+
+    def status(self) -> dict[str, Any]:
+        """For ``status`` and ``doctor``: lanes with their ports, live connections and bytes; counters."""
+        return {
+            "lanes": [
+                {
+                    "name": name,
+                    "port": door.port,
+                    "connections": len(door.visitors) + len(door.relays),
+                    "bytes": door.budget.used,
+                }
+                for name, door in self._doors.items()
+            ],
+            "opened": self.ledger.opened,
+            "refused": self.ledger.refused,
+            "strangers": self.strangers,
+            "checks_owner": self._checks_owner,
+            "upstream": None if self._upstream is None else f"{self._upstream.host}:{self._upstream.port}",
+        }
+
+    # connections
+
+    def _visitor(self, door: Door) -> Visitor:
+        visitor = Visitor(
+            functools.partial(self._admits, door),
+            functools.partial(self._asked, door),
+            functools.partial(self._gone, door),
+        )
+        door.visitors[visitor] = None
+        door.note()
+        return visitor
+
+    def _admits(self, door: Door, ends: Ends) -> bool:
+        if self._closed or len(door.visitors) + len(door.relays) > door.MAX:
+            log.warning("lane %s has %d connections: no more", door.lane.name, door.MAX)
+            return False
+        if not self._checks_owner:
+            return True
+        uid = self._owner(ends)
+        if uid == os.geteuid():
+            return True
+        self.strangers += 1
+        log.warning("a connection of user %s to the guard is refused", "unknown" if uid is None else uid)
+        return False
+
+    def _gone(self, door: Door, visitor: Visitor) -> None:
+        serving = door.visitors.get(visitor)
+        if serving is not None:
+            serving.cancel()
+        else:
+            door.visitors.pop(visitor, None)
+        door.note()
+
+    def _asked(self, door: Door, visitor: Visitor, request: socks.Request) -> None:
+        serving = asyncio.get_running_loop().create_task(
+            self._serve(door, visitor, request), name=f"guard {request.host}:{request.port}"
+        )
+        door.visitors[visitor] = serving
+
+    async def _serve(self, door: Door, visitor: Visitor, request: socks.Request) -> None:
+        """Connect a visitor, or refuse it.  Whatever goes wrong in here, nothing is let through."""
+        host = request.host
+        try:
+            target = target_of(host, request.port)
+            host = target.host
+            await self._connect(door, visitor, target)
+        except CdpFetchError as error:
+            log.info("lane %s: %s:%d is refused: %s", door.lane.name, host, request.port, error)
+            self._refuse(door, visitor, host, request.port, error)
+        except Exception as error:  # noqa: BLE001 - fail closed
+            log.exception("the guard failed on %s:%d", host, request.port)
+            fault = CdpFetchError("internal", f"the guard failed: {type(error).__name__}: {error}", "see: cdpfetch logs")
+            self._refuse(door, visitor, host, request.port, fault)
+        finally:
+            door.visitors.pop(visitor, None)
+            door.note()
+
+    def _refuse(self, door: Door, visitor: Visitor, host: str, port: int, error: CdpFetchError) -> None:
+        self.ledger.fault(door.lane.name, host, port, error, asyncio.get_running_loop().time())
+        visitor.refuse(_REPLIES.get(error.code, socks.GENERAL_FAILURE))
+
+    async def _connect(self, door: Door, visitor: Visitor, target: Url) -> None:
+        proxied = self._upstream is not None and self._upstream.covers(target)
+        route = await self._judge.judge(door.lane.policy, target, by_name=proxied)
+        relay = Relay(
+            (Budget(door.lane.connection_bytes), door.budget),
+            functools.partial(self._ended, door),
+            functools.partial(self._over, door),
+        )
+        try:
+            address, said = await self._dial(route, relay)
+            # The policy may have changed meanwhile.
+            if not self._judge.still_allowed(door.lane.policy, target, address):
+                raise CdpFetchError("blocked_address", f"{target.host} is not allowed any more")
+            heard = visitor.become(relay.client)
+            if heard is None:
+                raise asyncio.CancelledError
+        except BaseException:
+            relay.remote.abort()
+            raise
+        door.relays[relay] = Live(target, address)
+        where = address or f"the proxy {self._upstream!r}"
+        self.ledger.reached(door.lane.name, target.host, target.port, where, asyncio.get_running_loop().time())
+        relay.start(heard, said)
+
+    async def _dial(self, route: Route, relay: Relay) -> tuple[str | None, bytes]:
+        """Connect the far end of a relay: its address (None through the proxy), and what it has said already."""
+        target = route.target
+        if route.addresses:
+            dialled = await self._dialler.dial(target.host, route.addresses, target.port)
+            await asyncio.get_running_loop().create_connection(lambda: relay.remote, sock=dialled.sock)
+            return dialled.address, b""
+        assert self._upstream is not None
+        opened = await self._upstream.open(target, self.resolver, self._dialler)
+        opened.transport.set_protocol(relay.remote)
+        relay.remote.connection_made(opened.transport)
+        return None, opened.rest
+
+    def _ended(self, door: Door, relay: Relay) -> None:
+        door.relays.pop(relay, None)
+        door.note()
+
+    def _over(self, door: Door, relay: Relay) -> None:
+        live = door.relays.get(relay)
+        if live is None:
+            return
+        lane, target = door.lane, live.target
+        spent = "the lane" if lane.total_bytes is not None and door.budget.used > lane.total_bytes else "a connection"
+        error = CdpFetchError("too_large", f"{target.host} sent more bytes than {spent} may carry")
+        self.ledger.fault(lane.name, target.host, target.port, error, asyncio.get_running_loop().time())
+
+    # the end
+
+    def _drop(self, door: Door) -> None:
+        for visitor, serving in list(door.visitors.items()):
+            visitor.abort()
+            if serving is not None:
+                serving.cancel()
+        for relay in list(door.relays):
+            relay.abort(reset=True)
+
+    async def close(self) -> None:
+        """Close every lane and every connection; idempotent."""
+        self._closed = True
+        await asyncio.gather(*(self.close_lane(name) for name in list(self._doors)))
+        await self.resolver.close()
+
+    def __repr__(self) -> str:
+        return f"<Guard {list(self._doors.values())!r}>"
