@@ -16,7 +16,7 @@ _MAX_CUT = 0.6
 _LIST_SHARE = 0.6
 # The extent is the smallest element with this share of the kept words; the share of the cut that is enough inside it.
 _EXTENT_SHARE = 0.9
-_INSIDE = 0.6
+_INSIDE = 0.45
 # The share of the cut at which a heading stays though the next block does not; what is small does not part them.
 _SURE = 0.3
 _SMALL = 12

@@ -79,6 +79,22 @@ def _trafilatura(html: str, url: str) -> PageText:
     return completed(markdown or "", html, url, "trafilatura")
 
 
+def _readability(html: str, url: str) -> PageText:
+    import logging
+
+    import readability
+
+    from cdpfetch.extract import convert
+
+    # It logs tracebacks of pages that it can't parse, and reports them besides.
+    logging.getLogger("readability").setLevel(logging.CRITICAL)
+    try:
+        summary = readability.Document(html, url=url or None).summary(html_partial=True) if html.strip() else ""
+    except readability.readability.Unparseable:
+        summary = ""
+    return completed(convert.fragment(summary, url), html, url, "readability")
+
+
 def completed(markdown: str, html: str, url: str, extractor: str) -> PageText:
     """A page's text by a foreign extractor, with our metadata; the whole body when it found nothing."""
     from cdpfetch.extract import auto
@@ -110,4 +126,9 @@ def _plugin(name: str) -> Extractor:
     return extract
 
 
-_BUILT_IN: dict[str, Extractor] = {"auto": _auto, "raw": _raw, "trafilatura": _trafilatura}
+_BUILT_IN: dict[str, Extractor] = {
+    "auto": _auto,
+    "raw": _raw,
+    "readability": _readability,
+    "trafilatura": _trafilatura,
+}

@@ -33,6 +33,7 @@ OWNERS = {
     "kreuzberg": {"extract"},
     "lxml": {"extract"},
     "tomlkit": {"configfile"},
+    "readability": {"extract"},
     "trafilatura": {"extract"},
     "websockets": {"cdp"},
 }

@@ -70,8 +70,7 @@ def _code_table(table: Node) -> None:
     if not _TABLE.search(table.classes):
         if not pres or len(pres) > 2 or len(table.find_all("tr")) != 1:
             return
-        outside = len("".join(table.text().split())) - sum(len("".join(pre.text().split())) for pre in pres)
-        if outside > 12 and not _NUMBERS.match("".join(_text_outside(table))):
+        if not _NUMBERS.match("".join(_text_outside(table))):
             return
     code = [pre for pre in pres if not _NUMBERS.match(pre.text()) and not _is_gutter(pre)]
     if len(code) == 1:
@@ -171,9 +170,10 @@ def _write(node: Node, out: list[str], line_breaks: bool) -> None:
         elif kid.tag in _BLOCKS:
             _write_block(kid, out, line_breaks)
         else:
+            before = len(out)
             _write(kid, out, line_breaks)
             own_line = line_breaks and (_LINE.search(kid.classes) if kid.attrs else kid.tag == "code")
-            if own_line and not (out and out[-1].endswith("\n")):
+            if own_line and (len(out) == before or not out[-1].endswith("\n")):
                 out.append("\n")
 
 

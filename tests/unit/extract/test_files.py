@@ -80,7 +80,8 @@ RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>Harbour</title>
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Log – Größe</title><entry><title>Entry 1</title>
 <link rel="enclosure" href="/x.mp3"/><link href="/e/1"/><updated>2031-04-01T00:00:00Z</updated>
 <author><name>Ines</name></author>
-<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>One <em>fine</em> day</p></div></content></entry></feed>"""
+<content type="xhtml">
+<div xmlns="http://www.w3.org/1999/xhtml"><p>One <em>fine</em> day</p></div></content></entry></feed>"""
 
 
 def test_feeds_are_entries_with_links_and_dates(tmp_path: Path) -> None:
@@ -118,7 +119,10 @@ def test_images_are_facts_only(tmp_path: Path) -> None:
     png = extract_file(FIXTURES / "dot.png", content_type="image/png")
     assert (png.content, png.facts) == (None, ("PNG image, 24 \u00d7 24 pixels",))
     assert extract_file(FIXTURES / "dot.ico").facts == ("ICO image, 16 \u00d7 16 pixels",)
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 40"><title>Buoy sign</title><script>x()</script></svg>'
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 40">'
+        "<title>Buoy sign</title><script>x()</script></svg>"
+    )
     result = read(tmp_path, "s.svg", svg, "image/svg+xml")
     assert (result.content, result.title, result.facts) == (None, "Buoy sign", ("SVG image, 120 \u00d7 40 pixels",))
 
