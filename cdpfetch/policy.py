@@ -31,6 +31,11 @@ __all__ = ["MAX_URL", "Policy", "Url", "Verdict", "is_private", "parse_url", "re
 
 _ENTRY_FORMS = "allowed: host, host:port, *.suffix, an IP address, address:port or CIDR"
 
+_FAKE_IP = (
+    "proxy tools (Clash, Surge and others) answer DNS with such fake addresses; if one runs here, "
+    "add 198.18.0.0/15 to network.allow (cdpfetch config path), or set browser.proxy to its address"
+)
+
 # Kinds that an allowed name may resolve to.
 _NAME_OPENS = frozenset(
     [
@@ -110,6 +115,8 @@ def refusal(url: Url, verdict: Verdict) -> CdpFetchError:
     hint = None
     if verdict.rule.startswith("deny "):
         hint = "it is in network.deny: cdpfetch config get network.deny"
+    elif verdict.rule == addresses.BENCHMARKING and addresses.parse(url.host) is None:
+        hint = _FAKE_IP
     elif verdict.rule not in (addresses.METADATA, addresses.MULTICAST, addresses.BROADCAST, "port"):
         host = "127.0.0.1" if _is_localhost(url.host) else url.host
         entry = f"[{host}]:{url.port}" if ":" in host else f"{host}:{url.port}"
@@ -173,6 +180,10 @@ class Policy:
                 return verdict
         return verdicts[0] if verdicts else Verdict(False, f"{url.host} has no address", "address")
 
+    def opens_name(self, url: Url) -> bool:
+        """Whether an entry of the allow list names the URL's host, so that it may be private."""
+        return any(entry.covers_name(url.host, url.port) for entry in self._allow)
+
     def _denied_name(self, url: Url) -> Verdict | None:
         for entry in self._deny:
             if entry.covers_name(url.host, url.port):
@@ -206,7 +217,7 @@ class Policy:
 
     def _why_not(self, url: Url, found: Classified) -> str:
         """What to say where an entry names the host and yet does not open the address."""
-        if any(entry.covers_name(url.host, url.port) for entry in self._allow):
+        if self.opens_name(url):
             return f"; the allowed name {url.host} opens private addresses only, this one needs to be allowed itself"
         return ""
 

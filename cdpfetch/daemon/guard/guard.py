@@ -15,7 +15,7 @@ from ada_url import URL
 from cdpfetch.daemon.guard import socks
 from cdpfetch.daemon.guard.dialler import Dialler
 from cdpfetch.daemon.guard.judge import Judge, Route, target_of
-from cdpfetch.daemon.guard.lane import Door, Lane, Live
+from cdpfetch.daemon.guard.lane import MAX_CONNECTIONS, Door, Lane, Live
 from cdpfetch.daemon.guard.ledger import Fault, Ledger
 from cdpfetch.daemon.guard.owner import Ends, can_tell, uid_of
 from cdpfetch.daemon.guard.relay import Budget, Relay
@@ -110,6 +110,7 @@ class Guard:
         door = self._doors.get(name)
         if door is None:
             return
+        door.ended = True
         if door.server is not None:
             door.server.close()
         self._drop(door)
@@ -166,10 +167,8 @@ class Guard:
 
     def fault(self, lane: str, host: str, port: int, since: float = 0.0) -> Fault | None:
         """The ledger's last fault of a target, however the host is spelled."""
-        try:
+        with contextlib.suppress(CdpFetchError):
             host = target_of(host, port).host
-        except CdpFetchError:
-            pass
         return self.ledger.lookup(lane, host, port, since)
 
     def status(self) -> dict[str, Any]:
@@ -179,7 +178,7 @@ class Guard:
                 {
                     "name": name,
                     "port": door.port,
-                    "connections": len(door.visitors) + len(door.relays),
+                    "connections": door.live,
                     "bytes": door.budget.used,
                 }
                 for name, door in self._doors.items()
@@ -204,8 +203,10 @@ class Guard:
         return visitor
 
     def _admits(self, door: Door, ends: Ends) -> bool:
-        if self._closed or len(door.visitors) + len(door.relays) > door.MAX:
-            log.warning("lane %s has %d connections: no more", door.lane.name, door.MAX)
+        if door.ended:
+            return False
+        if door.live > MAX_CONNECTIONS:
+            log.warning("lane %s has %d connections, and takes no more", door.lane.name, MAX_CONNECTIONS)
             return False
         if not self._checks_owner:
             return True
@@ -229,6 +230,17 @@ class Guard:
             self._serve(door, visitor, request), name=f"guard {request.host}:{request.port}"
         )
         door.visitors[visitor] = serving
+        # Not in the task itself: one that is cancelled before its first step runs nothing.
+        serving.add_done_callback(functools.partial(self._served, door, visitor))
+
+    def _served(self, door: Door, visitor: Visitor, serving: asyncio.Task[None]) -> None:
+        if not serving.cancelled():
+            serving.result()
+        if visitor.transport is None:
+            door.visitors.pop(visitor, None)
+        else:
+            door.visitors[visitor] = None  # it is being told the refusal
+        door.note()
 
     async def _serve(self, door: Door, visitor: Visitor, request: socks.Request) -> None:
         """Connect a visitor, or refuse it.  Whatever goes wrong in here, nothing is let through."""
@@ -240,13 +252,11 @@ class Guard:
         except CdpFetchError as error:
             log.info("lane %s: %s:%d is refused: %s", door.lane.name, host, request.port, error)
             self._refuse(door, visitor, host, request.port, error)
-        except Exception as error:  # noqa: BLE001 - fail closed
+        except Exception as error:  # fail closed
             log.exception("the guard failed on %s:%d", host, request.port)
-            fault = CdpFetchError("internal", f"the guard failed: {type(error).__name__}: {error}", "see: cdpfetch logs")
+            seen = f"the guard failed: {type(error).__name__}: {error}"
+            fault = CdpFetchError("internal", seen, "see: cdpfetch logs")
             self._refuse(door, visitor, host, request.port, fault)
-        finally:
-            door.visitors.pop(visitor, None)
-            door.note()
 
     def _refuse(self, door: Door, visitor: Visitor, host: str, port: int, error: CdpFetchError) -> None:
         self.ledger.fault(door.lane.name, host, port, error, asyncio.get_running_loop().time())
@@ -266,11 +276,12 @@ class Guard:
             if not self._judge.still_allowed(door.lane.policy, target, address):
                 raise CdpFetchError("blocked_address", f"{target.host} is not allowed any more")
             heard = visitor.become(relay.client)
-            if heard is None:
-                raise asyncio.CancelledError
         except BaseException:
             relay.remote.abort()
             raise
+        if heard is None:
+            relay.remote.abort()
+            return
         door.relays[relay] = Live(target, address)
         where = address or f"the proxy {self._upstream!r}"
         self.ledger.reached(door.lane.name, target.host, target.port, where, asyncio.get_running_loop().time())
@@ -279,11 +290,10 @@ class Guard:
     async def _dial(self, route: Route, relay: Relay) -> tuple[str | None, bytes]:
         """Connect the far end of a relay: its address (None through the proxy), and what it has said already."""
         target = route.target
-        if route.addresses:
+        if route.addresses or self._upstream is None:
             dialled = await self._dialler.dial(target.host, route.addresses, target.port)
             await asyncio.get_running_loop().create_connection(lambda: relay.remote, sock=dialled.sock)
             return dialled.address, b""
-        assert self._upstream is not None
         opened = await self._upstream.open(target, self.resolver, self._dialler)
         opened.transport.set_protocol(relay.remote)
         relay.remote.connection_made(opened.transport)

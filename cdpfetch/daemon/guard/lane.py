@@ -40,17 +40,18 @@ class Door:
         self.port = 0  # its port on 127.0.0.1, once it listens
         self.visitors: dict[Visitor, asyncio.Task[None] | None] = {}  # not yet relays, and what serves them
         self.relays: dict[Relay, Live] = {}
+        self.ended = False  # set when it is closed: nobody is admitted any more
         self.closed = asyncio.Event()  # set while nothing runs through it
         self.closed.set()
 
     @property
-    def full(self) -> bool:
-        """Whether no further connection is taken."""
-        return len(self.visitors) + len(self.relays) >= MAX_CONNECTIONS
+    def live(self) -> int:
+        """Connections that run through it, in whatever state."""
+        return len(self.visitors) + len(self.relays)
 
     def note(self) -> None:
         """Something has come or gone."""
-        if self.visitors or self.relays:
+        if self.live:
             self.closed.clear()
         else:
             self.closed.set()

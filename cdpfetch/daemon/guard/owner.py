@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 # A name of its own, so that a type checker looks at every branch.
@@ -39,6 +41,16 @@ def uid_of(ends: Ends) -> int | None:
     with contextlib.suppress(OSError, ValueError):
         return _look_up(ends)
     return None
+
+
+def can_tell(owner: Callable[[Ends], int | None]) -> bool:
+    """Whether ``owner`` recognises a connection of our own on this machine."""
+    with contextlib.suppress(OSError), socket.socket() as listener, socket.socket() as client:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        client.connect(listener.getsockname())
+        return owner(Ends(client.getsockname(), listener.getsockname())) == os.geteuid()
+    return False
 
 
 def _ask_kernel(ends: Ends) -> int | None:

@@ -7,6 +7,7 @@ import contextlib
 import socket
 import struct
 from collections.abc import Callable
+from typing import cast
 
 # Bytes that wait for a slow reader before the other side is paused.
 HIGH_WATER = 256 * 1024
@@ -39,11 +40,10 @@ class End(asyncio.Protocol):
         self._plain = True  # whether it can be half-closed (TLS can't)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._plain = transport.can_write_eof()
-        transport.pause_reading()
-        transport.set_write_buffer_limits(high=HIGH_WATER)
+        self.transport = cast(asyncio.Transport, transport)
+        self._plain = self.transport.can_write_eof()
+        self.transport.pause_reading()
+        self.transport.set_write_buffer_limits(high=HIGH_WATER)
 
     def data_received(self, data: bytes) -> None:
         peer = self.peer
@@ -122,7 +122,8 @@ class Relay:
 
     def spend(self, size: int) -> bool:
         """Count bytes; over a budget the relay ends at once."""
-        if all([budget.spend(size) for budget in self._budgets]):
+        over = [budget for budget in self._budgets if not budget.spend(size)]
+        if not over:
             return True
         self.abort(reset=True)
         self._on_over(self)

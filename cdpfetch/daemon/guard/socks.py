@@ -5,9 +5,6 @@ from __future__ import annotations
 import ipaddress
 from typing import NamedTuple
 
-# The longest possible negotiation: a greeting of 257 bytes and a request of 262.  More is no client of ours.
-MAX_BUFFER = 520
-
 # Reply codes of RFC 1928, section 6.
 GENERAL_FAILURE = 1
 NOT_ALLOWED = 2
@@ -33,7 +30,8 @@ class Request(NamedTuple):
 class Negotiation:
     """One client's greeting and request.  ``feed`` bytes as they come; send what it returns.
 
-    Afterwards ``request`` is set, ``failed`` says why there is none, or more bytes are needed.
+    Afterwards ``request`` is set, ``failed`` says why there is none, or more bytes are needed.  Nothing accumulates: a
+    greeting is decided by its first 257 bytes, a request by 262.
     """
 
     def __init__(self) -> None:
@@ -52,11 +50,7 @@ class Negotiation:
             return b""
         self._buffer += data
         answer = b"" if self._greeted else self._greeting()
-        if self._greeted and self.failed is None:
-            answer += self._request()
-        if self.request is None and self.failed is None and len(self._buffer) > MAX_BUFFER:
-            self.failed = f"{len(self._buffer)} bytes and no request"
-        return answer
+        return answer + self._request() if self._greeted else answer
 
     def _greeting(self) -> bytes:
         buffer = self._buffer
@@ -112,7 +106,7 @@ SUCCEEDED = reply(0)
 
 
 def _span(buffer: bytes) -> tuple[int, int]:
-    """Where the address stands in a request: start and size; size 0 for a type that is unknown or a name of no length."""
+    """Where the address of a request starts, and its size: 0 for a type that is unknown or a name of no length."""
     kind = buffer[3]
     if kind == _DOMAIN:
         return 5, buffer[4]

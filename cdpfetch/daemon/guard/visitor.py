@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import cast
 
 from cdpfetch.daemon.guard import socks
 from cdpfetch.daemon.guard.owner import Ends
@@ -36,8 +37,7 @@ class Visitor(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None  # ends a client that does not get to its request
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = transport = cast(asyncio.Transport, transport)
         ends = Ends(transport.get_extra_info("peername")[:2], transport.get_extra_info("sockname")[:2])
         if not self._admit(ends):
             transport.abort()
