@@ -6,7 +6,7 @@ import re
 import zipfile
 from typing import Any
 
-from cdpfetch.extract import pdf
+from cdpfetch.extract import office, pdf
 from cdpfetch.extract.result import Extraction, content_body, readable, warning
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -51,6 +51,10 @@ def extract(path: str, kind: str) -> Extraction:
     text = _mend(result.content, kind)
     if kind == "application/pdf":
         text = pdf.mend(text, [str(page.get("content") or "") for page in result.pages or []])
+    elif kind.endswith("wordprocessingml.document"):
+        text = office.with_lists(path, text)
+    elif kind.endswith("presentationml.presentation"):
+        text = office.with_notes(path, text)
     title, facts, meta = _about(dict(result.metadata or {}), kind)
     if not re.sub(r"<!-- page \d+ -->", "", text).strip():
         return Extraction(None, title=title, facts=facts, meta=meta, warnings=(_nothing(kind),))

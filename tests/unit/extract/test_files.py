@@ -146,10 +146,12 @@ def test_a_spreadsheet_keeps_its_values() -> None:
 def test_office_documents() -> None:
     memo = extract_file(FIXTURES / "memo.docx").text
     assert "# Scope" in memo
+    assert "\n\n- Clean the lens\n- Trim the wick\n- Log the hour\n\n" in memo or "1. Clean the lens" in memo
     assert "| Inner | 9 | 0 |" in memo
     deck = extract_file(FIXTURES / "deck.pptx").text
     assert "PIER-61" in deck
     assert "| East | 120 |" in deck
+    assert "thank the welders" in deck
 
 
 def test_pdfs() -> None:
