@@ -13,6 +13,7 @@ from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.landing import Landing
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
+from cdpfetch.cdp.tab import Tab
 from cdpfetch.config import Config
 from cdpfetch.daemon import faults
 from cdpfetch.daemon.assembly import Assembler
@@ -61,8 +62,7 @@ class FetchService:
         document = artifacts.new_document(options.url)
         navigation: list[Navigation] = []
         try:
-            async with asyncio.timeout(options.deadline) as limit:
-                document = await self._fetch(options, client, emit, clock, navigation, limit.when() or 0.0)
+            document = await self._fetch(options, client, emit, clock, navigation)
         except TimeoutError:
             error = CdpFetchError(
                 "timeout", f"page load timed out after {options.deadline:g} s", "give it longer: --deadline SECONDS"
@@ -86,53 +86,54 @@ class FetchService:
         return document
 
     async def _fetch(
-        self,
-        options: FetchOptions,
-        client: Hashable,
-        emit: Emit,
-        clock: _Clock,
-        started: list[Navigation],
-        end: float,
+        self, options: FetchOptions, client: Hashable, emit: Emit, clock: _Clock, started: list[Navigation]
     ) -> dict[str, Any]:
+        """The committed document; raises TimeoutError when the deadline, which begins with the tab, is over."""
         network = self._config.network
         gatekeeper = Gatekeeper(Policy([*network.allow, *options.allow], network.deny))
         url = await gatekeeper.judge(options.url)
-        emit("started", budgetSecs=round(options.deadline, 3))
+        loop = asyncio.get_running_loop()
+        images = options.visit.screenshot
+        async with self._tabs.lease(client, lambda: emit("queued"), images=images) as tab:
+            clock.mark("queue")
+            emit("started", budgetSecs=round(options.deadline, 3))
+            end = loop.time() + options.deadline
+            navigation = self._navigation(tab, gatekeeper, options, url.href, end, emit)
+            started.append(navigation)
+            try:
+                async with asyncio.timeout_at(end):
+                    landing = await navigation.run(url.href)
+            except RedirectStopped as stopped:
+                return await self._assembler.redirect(options, stopped)
+        clock.landed(landing)
+        emit("extracting")
+        warnings = list(self._supervisor.warnings) if self.served == 0 else []
+        async with asyncio.timeout_at(end):
+            document = await self._assembler.assemble(options, landing, warnings, end - loop.time())
+        clock.mark("extract")
+        document["timings"] = clock.timings()
+        return await self._assembler.commit(document)
+
+    def _navigation(
+        self, tab: Tab, gatekeeper: Gatekeeper, options: FetchOptions, url: str, end: float, emit: Emit
+    ) -> Navigation:
+        """The visit of one tab that will be over, and captured, some time before ``end`` (loop time)."""
+        settings = self._config.fetch
 
         def progress(received: int, total: int) -> None:
             emit("downloading", receivedBytes=received, totalBytes=total or None)
 
         router = FetchRouter(
             gatekeeper,
-            url.href,
-            max_bytes=self._config.fetch.max_bytes,
+            url,
+            max_bytes=settings.max_bytes,
             redirects=options.redirects,
             patience=self._config.challenge.headless_wait,
             on_progress=progress,
         )
-        loop = asyncio.get_running_loop()
-        images = options.visit.screenshot
-        async with self._tabs.lease(client, lambda: emit("queued"), images=images) as tab:
-            clock.mark("queue")
-            reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
-            limits = Limits(
-                navigation=self._config.fetch.navigation_timeout,
-                settle=self._config.fetch.settle_max,
-                end=max(loop.time() + 0.1, end - reserve),
-            )
-            navigation = Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
-            started.append(navigation)
-            try:
-                landing = await navigation.run(url.href)
-            except RedirectStopped as stopped:
-                return await self._assembler.redirect(options, stopped)
-        clock.landed(landing)
-        emit("extracting")
-        warnings = list(self._supervisor.warnings) if self.served == 0 else []
-        document = await self._assembler.assemble(options, landing, warnings, end - loop.time())
-        clock.mark("extract")
-        document["timings"] = clock.timings()
-        return await self._assembler.commit(document)
+        reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
+        limits = Limits(navigation=settings.navigation_timeout, settle=settings.settle_max, end=end - reserve)
+        return Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
 
     def _fail(
         self,

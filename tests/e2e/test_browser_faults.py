@@ -253,7 +253,7 @@ def test_one_clients_flood_does_not_starve_another(client: Client, own: Command,
     ("stage", "path"),
     [
         ("queued", "/page"),
-        ("started", "/page"),
+        ("started", "/hang"),
         ("navigating", "/hang"),
         ("settling", "/script?delay=3000"),
         ("downloading", "/blob?size=50000000&rate=500000"),

@@ -56,7 +56,7 @@ class Upstream:
             scheme, mark, rest = setting.partition("://")
             parsed = URL(f"http://{rest}")
         except ValueError:
-            raise ConfigError(f"browser.proxy is {setting!r}, which is not a URL", "http://host:port") from None
+            raise ConfigError("browser.proxy is not a URL", "http://host:port") from None
         scheme = scheme.lower()
         if not mark or scheme not in _PORTS or not parsed.hostname:
             raise ConfigError(
