@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 # Chrome's end of the pipe is moved above the fds that it must not collide with (3 and 4 in the child).
 _HIGH_FD = 16
 _STDERR_LINES = 40
+# Seconds that the loop may be held, once, to learn how a browser ended whose pipe has just closed.
+_ENDING = 0.05
 # Chrome's own default, large enough for one batch of commands; the kernel doubles and caps it as it likes.
 _SOCKET_BUFFER = 1 << 20
 
@@ -50,9 +53,26 @@ class ChromeProcess:
     def last_words(self) -> str:
         """The end of what Chrome wrote to stderr, on one line."""
         text = " | ".join(line for line in self._lines if line.strip())[-600:]
-        if self.returncode is not None:
-            text = f"{describe_exit(self.returncode)}{': ' + text if text else ''}"
+        returncode = self.returncode if self.returncode is not None else self._exit_status()
+        if returncode is not None:
+            text = f"{describe_exit(returncode)}{': ' + text if text else ''}"
         return text
+
+    def _exit_status(self) -> int | None:
+        """The exit status of a process that is just ending: its pipe closes a moment before the kernel tells it."""
+        if not hasattr(os, "waitid"):
+            return None
+        end = time.monotonic() + _ENDING
+        while True:
+            try:
+                found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return None
+            if found is not None:
+                return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+            if time.monotonic() > end:
+                return None
+            time.sleep(0.001)
 
     def kill(self, sig: int = signal.SIGKILL) -> None:
         """Signal the whole process group (Chrome's helpers are in it)."""

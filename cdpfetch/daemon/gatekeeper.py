@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from cdpfetch import addresses
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.policy import Policy, refusal
 from cdpfetch.urls import MAX_URL, Url, parse_url
@@ -27,7 +26,7 @@ class Gatekeeper:
         """
         url = parse_url(text, max_length=max_length)
         verdict = self._policy.judge_host(url)
-        if verdict.allowed and addresses.parse(url.host) is None:
+        if verdict.rule == "name":  # literal addresses and localhost are known without asking
             verdict = self._policy.judge_addresses(url, await resolve(url.host, url.port))
         if not verdict.allowed:
             raise refusal(url, verdict)

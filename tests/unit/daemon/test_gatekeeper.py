@@ -79,6 +79,14 @@ async def test_an_address_is_not_resolved(resolver: Resolver) -> None:
     assert resolver.asked == []
 
 
+async def test_localhost_is_this_machine_whatever_dns_says(resolver: Resolver) -> None:
+    keeper = Gatekeeper(Policy(["127.0.0.1:81", "*.localhost"]))
+    assert (await keeper.judge("http://localhost:81/")).host == "localhost"
+    assert (await keeper.judge("http://app.localhost/")).host == "app.localhost"
+    await blocked(keeper, "http://localhost:82/")
+    assert resolver.asked == []
+
+
 async def test_a_name_that_does_not_resolve_is_said(resolver: Resolver) -> None:
     with pytest.raises(CdpFetchError, match=r"no\.example does not resolve: Name or service not known") as caught:
         await Gatekeeper(Policy()).judge("https://no.example/")
