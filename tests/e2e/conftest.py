@@ -82,8 +82,10 @@ def shared_tls_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsSit
     folder = tmp_path_factory.mktemp("tls")
     certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
-        + ["-days", "2", "-subj", "/CN=quay.invalid"],
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=quay.invalid"),
+            *("-keyout", key, "-out", certificate),
+        ],
         check=True,
         capture_output=True,
     )
