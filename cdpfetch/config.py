@@ -48,6 +48,7 @@ class Fetch(NamedTuple):
     daemon_idle: float = 300.0
     force_local: tuple[str, ...] = ()
     accept_markdown: bool = False
+    profile_sites: tuple[str, ...] = ()
 
 
 class Challenge(NamedTuple):
@@ -163,6 +164,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "daemon_idle": Number(1, 864000),
         "force_local": Texts(),
         "accept_markdown": Flag(),
+        "profile_sites": Texts(),
     },
     "fetch.challenge": {
         "escalation": Choice("headed", "never"),

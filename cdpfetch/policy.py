@@ -180,6 +180,10 @@ class Policy:
                 return verdict
         return verdicts[0] if verdicts else Verdict(False, f"{url.host} has no address", "address")
 
+    def has_networks(self) -> bool:
+        """Whether an entry of the allow list is a range of addresses, in which a name may turn out to be."""
+        return any(entry.network is not None for entry in self._allow)
+
     def opens_name(self, url: Url) -> bool:
         """Whether an entry of the allow list names the URL's host, so that it may be private."""
         return any(entry.covers_name(url.host, url.port) for entry in self._allow)

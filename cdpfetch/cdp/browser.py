@@ -78,14 +78,32 @@ class Browser:
         """The cause of the end, once the connection has ended."""
         return self.connection.closed
 
-    async def new_tab(self) -> Tab:
-        """A blank tab, prepared for a navigation.
+    async def new_context(self, params: dict[str, Any]) -> str:
+        """A browser context (its own cookies and storage; CDP's parameters) with our downloads; its id.
+
+        Raises CdpError.
+        """
+        root = self.connection.root
+        answer = await root.execute("Target.createBrowserContext", {"disposeOnDetach": True, **params})
+        context_id = str(answer["browserContextId"])
+        if self.download_dir is not None:
+            await root.execute("Browser.setDownloadBehavior", {**self._downloading(), "browserContextId": context_id})
+        return context_id
+
+    def _downloading(self) -> dict[str, Any]:
+        return {"behavior": "allowAndName", "downloadPath": self.download_dir, "eventsEnabled": True}
+
+    async def new_tab(self, context_id: str | None = None) -> Tab:
+        """A blank tab, prepared for a navigation, in a browser context (None: the profile's).
 
         Raises CdpError.
         """
         root = self.connection.root
         # In the background: a fifth of Chrome's CPU less, and nothing that a page can notice.
-        target_id = (await root.execute("Target.createTarget", {"url": "about:blank", "background": True}))["targetId"]
+        params: dict[str, Any] = {"url": "about:blank", "background": True}
+        if context_id is not None:
+            params["browserContextId"] = context_id
+        target_id = (await root.execute("Target.createTarget", params))["targetId"]
         try:
             answer = await root.execute("Target.attachToTarget", {"targetId": target_id, "flatten": True})
             tab = Tab(self, self.connection.attach(answer["sessionId"], target_id), target_id)
@@ -157,8 +175,7 @@ class Browser:
         ]
         if download_dir is not None:
             self.download_dir = download_dir
-            behavior = {"behavior": "allowAndName", "downloadPath": self.download_dir, "eventsEnabled": True}
-            commands.append(root.send("Browser.setDownloadBehavior", behavior, timeout=START_TIMEOUT))
+            commands.append(root.send("Browser.setDownloadBehavior", self._downloading(), timeout=START_TIMEOUT))
         await asyncio.gather(*commands)
         self.product = str(version.result().get("product", ""))
 

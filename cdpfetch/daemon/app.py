@@ -16,7 +16,11 @@ from cdpfetch import paths, retention
 from cdpfetch._version import __version__
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchService
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.guard.resolver import Resolver
+from cdpfetch.daemon.guard.upstream import Upstream
 from cdpfetch.daemon.handlers import Handlers
+from cdpfetch.daemon.lanes import Lanes
 from cdpfetch.daemon.lock import InstanceLock
 from cdpfetch.daemon.server import Server
 from cdpfetch.daemon.supervisor import Supervisor
@@ -39,12 +43,17 @@ class App:
         self._config = config
         self._stop = asyncio.Event()  # set when the daemon is to end
         self._drain = True  # whether requests under way may finish, set with _stop
-        self.supervisor = Supervisor(home, config)
-        self.tabs = TabPool(self.supervisor, config.fetch.tabs)
+        resolver = Resolver()
+        self.lanes = Lanes(config.network.allow, config.network.deny, config.fetch.profile_sites, resolver)
+        self.guard = Guard(resolver=resolver, upstream=Upstream.of(config.browser.proxy, os.environ))
+        self.supervisor = Supervisor(home, config, self.guard)
+        self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)
         self.pool = ExtractPool(_WORKERS)
         assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page)
-        self.fetches = FetchService(config, self.supervisor, self.tabs, assembler)
-        handlers = Handlers(home, config, self.supervisor, self.tabs, self.pool, self.fetches, assembler, self.stop)
+        self.fetches = FetchService(config, self.supervisor, self.guard, self.lanes, self.tabs, assembler)
+        handlers = Handlers(
+            home, config, self.supervisor, self.tabs, self.pool, self.fetches, assembler, self.guard, self.stop
+        )
         self.server = Server(handlers.handle, __version__)
 
     def stop(self, drain: bool = True) -> None:
@@ -62,6 +71,8 @@ class App:
             asyncio.create_task(self._prune(), name="prune"),
         ]
         try:
+            for lane in self.lanes.guarded():
+                await self.guard.open(lane)
             await self.pool.start()
             await self.server.start(listener)
             ready()
@@ -77,6 +88,7 @@ class App:
             await self.server.close()
             await self.tabs.close()
             await asyncio.gather(self.supervisor.close(), self.pool.close())
+            await self.guard.close()
 
     async def _stop_when_idle(self) -> None:
         idle_since = time.monotonic()

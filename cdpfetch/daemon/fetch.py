@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Hashable
+from typing import Any, NamedTuple
 
 from cdpfetch import artifacts
 from cdpfetch.cdp.errors import CdpError
-from cdpfetch.cdp.landing import Landing
+from cdpfetch.cdp.landing import Landing, NavigationFailed
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
 from cdpfetch.cdp.tab import Tab
 from cdpfetch.config import Config
 from cdpfetch.daemon import faults
 from cdpfetch.daemon.assembly import Assembler
-from cdpfetch.daemon.gatekeeper import Gatekeeper
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.lanes import Lanes
 from cdpfetch.daemon.options import FetchOptions
-from cdpfetch.daemon.routing import FetchRouter, RedirectStopped, essence
+from cdpfetch.daemon.routing import FetchRouter, LaneLeft, RedirectStopped, essence
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.errors import CdpFetchError
-from cdpfetch.policy import Policy
+from cdpfetch.urls import Url
 
 log = logging.getLogger(__name__)
 
 # Of the whole deadline, the part that is kept for capture, extraction and writing.
 _RESERVE = 0.15
 _RESERVE_MAX = 5.0
+# How often redirects may lead from one lane to another.
+_LANE_CHANGES = 4
+# What Chrome says when the guard refuses or can't connect.
+_GUARDED_ERRORS = ("net::ERR_SOCKS_", "net::ERR_PROXY_", "net::ERR_TIMED_OUT", "net::ERR_CONNECTION_")
 
 Emit = Callable[..., None]
+
+
+class _Visit(NamedTuple):
+    """What stays the same while a visit goes from lane to lane."""
+
+    lanes: Lanes
+    lane: str  # the first one
+    url: Url  # the address that the user has named
+    options: FetchOptions
+    end: float  # loop time of the deadline
+    emit: Emit
 
 
 class FetchFailed(Exception):
@@ -46,8 +63,19 @@ class FetchFailed(Exception):
 class FetchService:
     """Turns URLs into documents."""
 
-    def __init__(self, config: Config, supervisor: Supervisor, tabs: TabPool, assembler: Assembler) -> None:
+    def __init__(
+        self,
+        config: Config,
+        supervisor: Supervisor,
+        guard: Guard,
+        lanes: Lanes,
+        tabs: TabPool,
+        assembler: Assembler,
+    ) -> None:
         self._config = config
+        self._guard = guard
+        self._lanes = lanes
+        self._calls = 0  # lanes made for single calls so far
         self._supervisor = supervisor
         self._tabs = tabs
         self._assembler = assembler
@@ -88,23 +116,20 @@ class FetchService:
     async def _fetch(
         self, options: FetchOptions, client: Hashable, emit: Emit, clock: _Clock, started: list[Navigation]
     ) -> dict[str, Any]:
-        """The committed document; raises TimeoutError when the deadline, which begins with the tab, is over."""
-        network = self._config.network
-        gatekeeper = Gatekeeper(Policy([*network.allow, *options.allow], network.deny))
-        url = await gatekeeper.judge(options.url)
-        loop = asyncio.get_running_loop()
-        images = options.visit.screenshot
-        async with self._tabs.lease(client, lambda: emit("queued"), images=images) as tab:
-            clock.mark("queue")
-            emit("started", budgetSecs=round(options.deadline, 3))
-            end = loop.time() + options.deadline
-            navigation = self._navigation(tab, gatekeeper, options, url.href, end, emit)
-            started.append(navigation)
-            try:
-                async with asyncio.timeout_at(end):
-                    landing = await navigation.run(url.href)
-            except RedirectStopped as stopped:
-                return await self._assembler.redirect(options, stopped)
+        """The committed document; raises TimeoutError when the deadline, which begins with the place, is over."""
+        async with self._lanes_of(options) as lanes:
+            url = lanes.parse(options.url)
+            lane = await lanes.choose(url)
+            loop = asyncio.get_running_loop()
+            async with self._tabs.place(client, lambda: emit("queued")):
+                emit("started", budgetSecs=round(options.deadline, 3))
+                end = loop.time() + options.deadline
+                visit = _Visit(lanes, lane, url, options, end, emit)
+                try:
+                    async with asyncio.timeout_at(end):
+                        landing = await self._visit(visit, clock, started)
+                except RedirectStopped as stopped:
+                    return await self._assembler.redirect(options, stopped)
         clock.landed(landing)
         emit("extracting")
         warnings = list(self._supervisor.warnings) if self.served == 0 else []
@@ -114,17 +139,55 @@ class FetchService:
         document["timings"] = clock.timings()
         return await self._assembler.commit(document)
 
-    def _navigation(
-        self, tab: Tab, gatekeeper: Gatekeeper, options: FetchOptions, url: str, end: float, emit: Emit
-    ) -> Navigation:
-        """The visit of one tab that will be over, and captured, some time before ``end`` (loop time)."""
-        settings = self._config.fetch
+    @contextlib.asynccontextmanager
+    async def _lanes_of(self, options: FetchOptions) -> AsyncIterator[Lanes]:
+        """The lanes of the settings, or one of its own for a call that opens more than they do."""
+        if not options.allow:
+            yield self._lanes
+            return
+        self._calls += 1
+        name = f"call-{self._calls}"
+        lane, lanes = self._lanes.extended(name, options.allow)
+        await self._guard.open(lane)
+        try:
+            yield lanes
+        finally:
+            self._tabs.end_lane(name)
+            await self._guard.close_lane(name)
+
+    async def _visit(self, visit: _Visit, clock: _Clock, started: list[Navigation]) -> Landing:
+        """Where the address leads, in whatever lanes its redirects belong to."""
+        lane, url = visit.lane, visit.url
+        since = asyncio.get_running_loop().time()
+        for _ in range(_LANE_CHANGES + 1):
+            async with self._tabs.tab(lane, images=visit.options.visit.screenshot) as tab:
+                if not started:
+                    clock.mark("queue")
+                navigation = self._navigation(visit, lane, url, tab)
+                started.append(navigation)
+                try:
+                    return await navigation.run(url.href)
+                except LaneLeft as left:
+                    lane, url = left.lane, left.url
+                except NavigationFailed as failed:
+                    # Chrome shows everything that the guard refuses alike; the guard knows what it was.
+                    explained = self._guard.explain(lane, failed.url, since)
+                    if explained is None or not failed.error.startswith(_GUARDED_ERRORS):
+                        raise
+                    raise explained from failed
+        raise CdpFetchError("too_many_redirects", f"the redirects went to and fro between lanes {_LANE_CHANGES} times")
+
+    def _navigation(self, visit: _Visit, lane: str, url: Url, tab: Tab) -> Navigation:
+        """The visit of one tab that will be over, and captured, some time before the deadline."""
+        settings, options, emit = self._config.fetch, visit.options, visit.emit
 
         def progress(received: int, total: int) -> None:
             emit("downloading", receivedBytes=received, totalBytes=total or None)
 
         router = FetchRouter(
-            gatekeeper,
+            visit.lanes,
+            lane,
+            visit.url,
             url,
             max_bytes=settings.max_bytes,
             redirects=options.redirects,
@@ -132,7 +195,7 @@ class FetchService:
             on_progress=progress,
         )
         reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
-        limits = Limits(navigation=settings.navigation_timeout, settle=settings.settle_max, end=end - reserve)
+        limits = Limits(navigation=settings.navigation_timeout, settle=settings.settle_max, end=visit.end - reserve)
         return Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
 
     def _fail(
@@ -152,8 +215,8 @@ class FetchService:
         document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]
         document["timings"] = clock.timings()
         if navigation:
-            head = head or navigation[0].last_head
-            document["link"] = navigation[0].url or document["link"]
+            head = head or navigation[-1].last_head
+            document["link"] = navigation[-1].url or document["link"]
         if head is not None and document["status"] is None:
             document["status"] = head.status
             document["content_type"] = essence(head.header("content-type"))

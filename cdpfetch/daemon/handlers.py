@@ -12,6 +12,7 @@ from cdpfetch._version import __version__
 from cdpfetch.config import Config
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchService
+from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.server import Client
 from cdpfetch.daemon.supervisor import Supervisor
@@ -35,6 +36,7 @@ class Handlers:
         pool: ExtractPool,
         fetches: FetchService,
         assembler: Assembler,
+        guard: Guard,
         stop: Callable[[bool], None],
     ) -> None:
         self._home = home
@@ -44,6 +46,7 @@ class Handlers:
         self._pool = pool
         self._fetches = fetches
         self._assembler = assembler
+        self._guard = guard
         self._stop = stop  # called with whether to drain
         self._started = time.monotonic()
 
@@ -145,6 +148,7 @@ class Handlers:
                 "restarts": self._supervisor.restarts,
             },
             "requests": {"active": self._tabs.working, "queued": self._tabs.waiting, "served": self._fetches.served},
+            "guard": self._guard.status(),
             "workers": {"alive": self._pool.alive, "restarts": self._pool.restarts},
             "warnings": self._supervisor.warnings,
         }

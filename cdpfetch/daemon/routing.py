@@ -8,10 +8,10 @@ from ada_url import URL
 
 from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import PAGE_TYPES, ResponseHead, Route
-from cdpfetch.daemon.gatekeeper import Gatekeeper
+from cdpfetch.daemon.lanes import Lanes
 from cdpfetch.daemon.verdicts import wall_of
 from cdpfetch.errors import CdpFetchError
-from cdpfetch.urls import parse_url, same_host
+from cdpfetch.urls import Url, parse_url, same_host
 
 # Types whose bodies are meant to go on for ever, and how many seconds of them are taken.
 _ENDLESS = {
@@ -101,34 +101,53 @@ class RedirectStopped(Exception):
         self.target = target
 
 
-class FetchRouter:
-    """The decisions for one fetch (cdp's Router).
+class LaneLeft(Exception):
+    """The page leads to an address of another lane, where the visit is to be taken up again."""
 
+    def __init__(self, url: Url, lane: str) -> None:
+        super().__init__(f"{url.href} belongs to the lane {lane}")
+        self.url = url
+        self.lane = lane
+
+
+class FetchRouter:
+    """The decisions for one visit in one lane (cdp's Router).
+
+    ``origin`` is the address that the user has named, ``start`` the one that this visit begins with.
     ``patience``: seconds that a bot wall is given to clear by itself.
     """
 
     def __init__(
         self,
-        gatekeeper: Gatekeeper,
-        url: str,
+        lanes: Lanes,
+        lane: str,
+        origin: Url,
+        start: Url,
         *,
         max_bytes: int,
         redirects: str = "follow",
         patience: float = 0.0,
         on_progress: Callable[[int, int], None] = lambda received, total: None,
     ) -> None:
-        self._gatekeeper = gatekeeper
-        self._origin = parse_url(url)
+        self._lanes = lanes
+        self._lane = lane
+        self._origin = origin
+        self._start = start
         self._max_bytes = max_bytes
         self._same_host = redirects == "same-host"
         self._patience = patience
         self._on_progress = on_progress
 
     async def judge(self, url: str) -> None:
-        """Raises CdpFetchError; RedirectStopped when the page itself leads to another host."""
-        judged = await self._gatekeeper.judge(url, max_length=_MAX_REDIRECT)
+        """Raises CdpFetchError; RedirectStopped when the page itself leads to another host; LaneLeft."""
+        judged = self._lanes.parse(url, max_length=_MAX_REDIRECT)
         if self._same_host and not same_host(self._origin, judged):
             raise RedirectStopped(200, self._origin.href, judged.href)
+        if (judged.host, judged.port) == (self._start.host, self._start.port):
+            return
+        lane = self._lanes.follow(judged, self._lane)
+        if lane != self._lane:
+            raise LaneLeft(judged, lane)
 
     def redirected(self, head: ResponseHead, location: str) -> None:
         """Chrome follows the redirect; each new address comes to ``judge`` before it is asked for."""

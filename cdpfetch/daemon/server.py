@@ -51,6 +51,14 @@ class Client:
             log.warning("a client does not read its answers; it is hung up on")
             self._writer.transport.abort()
 
+    def hang_up(self) -> None:
+        """End the connection; ``serve`` ends by that."""
+        if self._writer.transport.get_write_buffer_size() == 0:
+            self._writer.transport.abort()
+        else:
+            self._writer.close()
+            self._reader.feed_eof()
+
     async def serve(self) -> None:
         """Serve until the client hangs up; its requests are cancelled then."""
         self.send(wire.hello(self._version, pid=os.getpid()))
@@ -192,7 +200,6 @@ class Server:
     async def close(self) -> None:
         """Hang up on everybody; idempotent."""
         await self.stop_accepting()
-        tasks = list(self._clients.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for client in self._clients:
+            client.hang_up()
+        await asyncio.gather(*self._clients.values(), return_exceptions=True)

@@ -14,9 +14,12 @@ from cdpfetch import paths
 from cdpfetch.cdp import flags
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.discovery import VersionCache, find_chrome
-from cdpfetch.cdp.errors import LaunchError
+from cdpfetch.cdp.errors import CdpError, LaunchError
 from cdpfetch.config import Config
 from cdpfetch.daemon import profile
+from cdpfetch.daemon.guard import canary, chrome
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.lanes import PROFILE
 from cdpfetch.errors import CdpFetchError, ConfigError
 
 log = logging.getLogger(__name__)
@@ -30,7 +33,8 @@ CRASHES_PAUSE = 30.0
 class Supervisor:
     """At most one browser at a time; ``use()`` keeps it open."""
 
-    def __init__(self, home: paths.Home, config: Config) -> None:
+    def __init__(self, home: paths.Home, config: Config, guard: Guard) -> None:
+        self._guard = guard
         self._home = home
         self._config = config
         self._browser: Browser | None = None
@@ -130,9 +134,13 @@ class Supervisor:
         self._prepare_downloads()
         if self._config.browser.cdp_url:
             try:
-                return await Browser.attach(self._config.browser.cdp_url, self.download_dir)
+                browser = await Browser.attach(self._config.browser.cdp_url, self.download_dir)
             except LaunchError as error:
                 raise CdpFetchError("browser_failed", error.reason, "check browser.cdp_url") from error
+            # Its command line is somebody else's: only the anonymous lane's context can be led through the guard.
+            text = "the browser is somebody else's: what it asks for with its profile does not pass the guard"
+            self.warnings = [{"code": "unguarded", "message": text}]
+            return browser
         executable = find_chrome(self._config.browser.executable_path)
         paths.ensure_private_dir(self.profile_dir)
         profile.prepare(self.profile_dir)
@@ -147,8 +155,25 @@ class Supervisor:
             self._crashes.append(asyncio.get_running_loop().time())
             raise self._explain(error) from error
         versions.remember(executable, browser.product.partition("/")[2])
+        await self._prove(browser)
         log.info("%s is up as process %d", browser.product, browser.process.pid if browser.process else 0)
         return browser
+
+    async def _prove(self, browser: Browser) -> None:
+        """See that Chrome reaches the network through the guard; a browser that does not is closed at once."""
+        try:
+            tab = await browser.new_tab()
+            try:
+                await canary.prove(self._guard, PROFILE, tab)
+            finally:
+                await tab.close()
+        except BaseException as error:
+            await browser.close(grace=1.0)
+            if isinstance(error, CdpError):
+                raise CdpFetchError(
+                    "browser_failed", f"Chrome could not be tried: {error}", "run: cdpfetch doctor"
+                ) from error
+            raise
 
     def _command(self, executable: str, version: str | None) -> list[str]:
         settings = self._config.browser
@@ -162,7 +187,7 @@ class Supervisor:
             version=version,
             locale=settings.locale,
             images=self._images,
-            extra=settings.extra_args,
+            extra=[*chrome.switches(self._guard.port(PROFILE)), *settings.extra_args],
             platform=sys.platform,
         )
 

@@ -10,6 +10,9 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.tab import Tab
+from cdpfetch.daemon.contexts import Contexts
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE
 from cdpfetch.daemon.plan import FairQueue
 from cdpfetch.daemon.supervisor import Supervisor
 
@@ -22,11 +25,13 @@ SPARES = 2
 class TabPool:
     """Leases tabs of the supervisor's browser.  A tab serves one fetch: no state passes from one to the next."""
 
-    def __init__(self, supervisor: Supervisor, size: int) -> None:
+    def __init__(self, supervisor: Supervisor, guard: Guard, size: int) -> None:
         self._supervisor = supervisor
+        self._guard = guard
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(size)
-        self._spares: list[Tab] = []
-        self._spares_of: Browser | None = None  # the browser whose tabs they are
+        self._contexts: Contexts | None = None  # of the browser below
+        self._browser: Browser | None = None  # the browser whose tabs these are
+        self._spares: dict[str, list[Tab]] = {}  # by lane
         self._preparing: asyncio.Task[None] | None = None  # makes spare tabs, at most one at a time
         self._closing: set[asyncio.Task[None]] = set()  # tabs on their way out
 
@@ -41,27 +46,34 @@ class TabPool:
         return len(self._queue)
 
     @contextlib.asynccontextmanager
-    async def lease(
-        self, client: Hashable, on_queued: Callable[[], None], *, images: bool = False
-    ) -> AsyncIterator[Tab]:
-        """A blank tab for one fetch; it is closed afterwards, whatever happened.
-
-        ``images``: its browser must load them.  ``on_queued`` is called when there is no free place at
-        once.  Raises CdpFetchError or CdpError when there is no browser.
-        """
+    async def place(self, client: Hashable, on_queued: Callable[[], None]) -> AsyncIterator[None]:
+        """A place among those at work; ``on_queued`` is called when there is none at once."""
         await self._enter(client, on_queued)
         try:
-            async with self._supervisor.use(images=images) as browser:
-                tab = await self._take(browser)
-                try:
-                    yield tab
-                finally:
-                    # In its own task: a cancelled fetch must not wait, and must not leave the tab behind.
-                    closing = asyncio.create_task(tab.close(), name="close-tab")
-                    self._closing.add(closing)
-                    closing.add_done_callback(self._closing.discard)
+            yield
         finally:
             self._leave()
+
+    @contextlib.asynccontextmanager
+    async def tab(self, lane: str, *, images: bool = False) -> AsyncIterator[Tab]:
+        """A blank tab of a lane, for somebody who has a place; it is closed afterwards, whatever happened.
+
+        ``images``: its browser must load them.  Raises CdpFetchError or CdpError when there is no browser.
+        """
+        async with self._supervisor.use(images=images) as browser:
+            tab = await self._take(browser, lane)
+            try:
+                yield tab
+            finally:
+                # In its own task: a cancelled fetch must not wait, and must not leave the tab behind.
+                closing = asyncio.create_task(tab.close(), name="close-tab")
+                self._closing.add(closing)
+                closing.add_done_callback(self._closing.discard)
+
+    def end_lane(self, lane: str) -> None:
+        """A lane will not be used again."""
+        if self._contexts is not None:
+            self._contexts.end(lane)
 
     async def _enter(self, client: Hashable, on_queued: Callable[[], None]) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -86,30 +98,33 @@ class TabPool:
                 return
             turn = self._queue.leave()
 
-    async def _take(self, browser: Browser) -> Tab:
-        if self._spares_of is not browser:
-            self._spares, self._spares_of = [], browser
-        while self._spares:
-            tab = self._spares.pop()
+    async def _take(self, browser: Browser, lane: str) -> Tab:
+        if self._browser is not browser or self._contexts is None:
+            self._browser, self._contexts, self._spares = browser, Contexts(browser, self._guard), {}
+        spares = self._spares.get(lane, [])
+        while spares:
+            tab = spares.pop()
             if tab.session.closed is None:
-                self._prepare_spares(browser)
+                self._prepare_spares(browser, lane)
                 return tab
-        tab = await browser.new_tab()
-        self._prepare_spares(browser)
+        tab = await self._contexts.new_tab(lane)
+        self._prepare_spares(browser, lane)
         return tab
 
-    def _prepare_spares(self, browser: Browser) -> None:
-        if self._preparing is None or self._preparing.done():
-            self._preparing = asyncio.create_task(self._make_spares(browser), name="spare-tabs")
+    def _prepare_spares(self, browser: Browser, lane: str) -> None:
+        if lane in (PROFILE, ANONYMOUS) and (self._preparing is None or self._preparing.done()):
+            self._preparing = asyncio.create_task(self._make_spares(browser, lane), name="spare-tabs")
 
-    async def _make_spares(self, browser: Browser) -> None:
+    async def _make_spares(self, browser: Browser, lane: str) -> None:
+        contexts = self._contexts
         try:
-            while len(self._spares) < min(SPARES, self._queue.size) and self._spares_of is browser:
-                tab = await browser.new_tab()
-                if self._spares_of is not browser:
+            spares = self._spares.setdefault(lane, [])
+            while contexts is not None and len(spares) < min(SPARES, self._queue.size):
+                tab = await contexts.new_tab(lane)
+                if self._browser is not browser:
                     await tab.close()
                     return
-                self._spares.append(tab)
+                spares.append(tab)
         except CdpError as error:
             log.debug("no spare tab could be made: %s", error)
 
@@ -122,4 +137,5 @@ class TabPool:
         self._spares.clear()
 
     def __repr__(self) -> str:
-        return f"<TabPool {self._queue!r}, {len(self._spares)} spare>"
+        spares = {lane: len(tabs) for lane, tabs in self._spares.items()}
+        return f"<TabPool {self._queue!r}, spare {spares}>"

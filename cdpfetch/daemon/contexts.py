@@ -1,0 +1,86 @@
+"""The browser contexts behind the lanes: made when first needed, replaced by count and by age, disposed when empty."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.tab import Tab
+from cdpfetch.daemon.guard import chrome
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.lanes import PROFILE
+
+log = logging.getLogger(__name__)
+
+# The anonymous context is shared by so many tabs, for so many seconds: what pages store in it does not last.
+TABS_MAX = 60
+AGE_MAX = 600.0
+
+
+class _Context:
+    """One browser context of a lane."""
+
+    def __init__(self, context_id: str, lane: str) -> None:
+        self.id = context_id
+        self.lane = lane
+        self.born = time.monotonic()
+        self.made = 0  # tabs so far
+        self.tabs: set[str] = set()  # target ids of those that are open
+
+    @property
+    def worn(self) -> bool:
+        return self.made >= TABS_MAX or time.monotonic() - self.born > AGE_MAX
+
+
+class Contexts:
+    """The contexts of one browser."""
+
+    def __init__(self, browser: Browser, guard: Guard) -> None:
+        self._browser = browser
+        self._guard = guard
+        self._current: dict[str, _Context] = {}  # by lane
+        self._all: set[_Context] = set()  # with those that only wait for their last tab
+
+    async def new_tab(self, lane: str) -> Tab:
+        """A prepared tab of a lane.  Raises CdpError."""
+        if lane == PROFILE:
+            return await self._browser.new_tab()
+        context = self._current.get(lane)
+        if context is None or context.worn:
+            context = await self._make(lane)
+        context.made += 1
+        tab = await self._browser.new_tab(context.id)
+        context.tabs.add(tab.target_id)
+        tab.session.on_closed(lambda cause: self._tab_closed(context, tab.target_id))
+        return tab
+
+    def end(self, lane: str) -> None:
+        """Give up the context of a lane; it goes with its last tab."""
+        context = self._current.pop(lane, None)
+        if context is not None:
+            self._dispose_when_empty(context)
+
+    async def _make(self, lane: str) -> _Context:
+        proxied = chrome.context(self._guard.port(lane))
+        context = _Context(await self._browser.new_context(proxied), lane)
+        previous = self._current.get(lane)
+        self._current[lane] = context
+        self._all.add(context)
+        if previous is not None:
+            self._dispose_when_empty(previous)
+        log.debug("lane %s has the context %s", lane, context.id)
+        return context
+
+    def _tab_closed(self, context: _Context, target_id: str) -> None:
+        context.tabs.discard(target_id)
+        if self._current.get(context.lane) is not context:
+            self._dispose_when_empty(context)
+
+    def _dispose_when_empty(self, context: _Context) -> None:
+        if not context.tabs and context in self._all:
+            self._all.discard(context)
+            self._browser.chore("Target.disposeBrowserContext", {"browserContextId": context.id})
+
+    def __repr__(self) -> str:
+        return f"<Contexts {sorted(self._current)}, {len(self._all)} in all>"
