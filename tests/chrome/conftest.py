@@ -70,6 +70,7 @@ def shared_browser(chrome: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     """The leak check, for tests that share a browser and a site: both are started before it looks."""
     pid = None
+    runner().get_loop()  # its own descriptors are no test's
     if "browser" in request.fixturenames:
         process = request.getfixturevalue("shared_browser").process
         request.getfixturevalue("shared_site")

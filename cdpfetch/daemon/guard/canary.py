@@ -10,6 +10,8 @@ import asyncio
 import json
 import secrets
 import socket
+from collections.abc import Coroutine
+from typing import Any
 
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.tab import Tab
@@ -32,20 +34,51 @@ async def prove(guard: Guard, lane: str, tab: Tab) -> None:
     with _trap() as trap:
         port = trap.getsockname()[1]
         with guard.forbidden(port):
-            expression = _REQUESTS % json.dumps([f"http://{name}/", f"http://{HOST}:{port}/"])
-            try:
-                await tab.session.execute(
-                    "Runtime.evaluate", {"expression": expression, "awaitPromise": True}, timeout=LIMIT
-                )
-            except CdpError as error:
-                raise _failed(f"the proof could not be made: {error}") from error
-            if _sprung(trap):
+            if await _sprung(trap, _request(tab, [f"http://{name}/", f"http://{HOST}:{port}/"])):
                 raise _failed("a connection to this machine went past it")
             if guard.fault(lane, name, 80, started) is None:
                 raise _failed("it was not asked for a name that Chrome was sent to")
             fault = guard.fault(lane, HOST, port, started)
             if fault is None or fault.code != "blocked_address":
                 raise _failed("it was not asked for a connection to this machine")
+    # What the tab has seen of this is nothing to whoever uses it next.
+    while not tab.events.empty():
+        tab.events.get_nowait()
+
+
+async def _request(tab: Tab, urls: list[str]) -> None:
+    params = {"expression": _REQUESTS % json.dumps(urls), "awaitPromise": True}
+    try:
+        await tab.session.execute("Runtime.evaluate", params, timeout=LIMIT)
+    except CdpError as error:
+        raise _failed(f"the proof could not be made: {error}") from error
+
+
+async def _sprung(trap: socket.socket, request: Coroutine[Any, Any, None]) -> bool:
+    """Whether somebody comes into the trap until the request has ended; raises what the request raises."""
+    requesting = asyncio.ensure_future(request)
+    arriving = asyncio.ensure_future(asyncio.get_running_loop().sock_accept(trap))
+    try:
+        await asyncio.wait({requesting, arriving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (requesting, arriving):
+            task.cancel()
+        outcome, arrival = await asyncio.gather(requesting, arriving, return_exceptions=True)
+    visitor = arrival if isinstance(arrival, tuple) else _at_the_door(trap)
+    if visitor is not None:
+        visitor[0].close()
+        return True
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return False
+
+
+def _at_the_door(trap: socket.socket) -> tuple[socket.socket, Any] | None:
+    """Who has come and was not noticed yet."""
+    try:
+        return trap.accept()
+    except BlockingIOError:
+        return None
 
 
 def _trap() -> socket.socket:
@@ -59,15 +92,6 @@ def _trap() -> socket.socket:
         trap.close()
         raise _failed(f"no port for the proof: {error}") from error
     return trap
-
-
-def _sprung(trap: socket.socket) -> bool:
-    try:
-        visitor, _ = trap.accept()
-    except BlockingIOError:
-        return False
-    visitor.close()
-    return True
 
 
 def _failed(what: str) -> CdpFetchError:
