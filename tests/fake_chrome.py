@@ -48,9 +48,11 @@ class FakeChrome(asyncio.Protocol):
         self._counts: dict[str, int] = {}
         self._waiters: list[tuple[str, int, asyncio.Future[dict[str, Any]]]] = []
         self._buffer = b""
+        self._contexts = 0
         self._targets = 0
         self._transport: asyncio.Transport | None = None
         self.answer("Target.createTarget", self._create_target)
+        self.answer("Target.createBrowserContext", self._create_context)
         self.answer("Target.attachToTarget", lambda params: {"sessionId": f"session-of-{params['targetId']}"})
 
     @classmethod
@@ -167,6 +169,10 @@ class FakeChrome(asyncio.Protocol):
             reply["error"] = refusal.error
         return encode(reply)
 
+    def _create_context(self, params: dict[str, Any]) -> Result:
+        self._contexts += 1
+        return {"browserContextId": f"context-{self._contexts}"}
+
     def _create_target(self, params: dict[str, Any]) -> Result:
         self._targets += 1
         return {"targetId": f"target-{self._targets}"}
@@ -175,6 +181,14 @@ class FakeChrome(asyncio.Protocol):
 def encode(message: dict[str, Any]) -> bytes:
     """One message as the pipe carries it."""
     return json.dumps(message).encode() + b"\0"
+
+
+# What the program says to the commands whose answers are looked into: one tab is enough for it.
+_PROGRAM_ANSWERS: dict[str, Result] = {
+    "Browser.getVersion": VERSION,
+    "Target.createTarget": {"targetId": "target"},
+    "Target.attachToTarget": {"sessionId": "session"},
+}
 
 
 def serve(mode: str) -> int:
@@ -195,7 +209,7 @@ def serve(mode: str) -> int:
             message = json.loads(frame)
             if mode == "mute":
                 continue
-            result = VERSION if message["method"] == "Browser.getVersion" else {}
+            result = _PROGRAM_ANSWERS.get(message["method"], {})
             os.write(4, encode({"id": message["id"], "result": result}))
             if message["method"] == "Browser.close" and mode != "stubborn":
                 return 0

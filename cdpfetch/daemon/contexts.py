@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 
@@ -40,16 +41,18 @@ class Contexts:
         self._browser = browser
         self._guard = guard
         self._current: dict[str, _Context] = {}  # by lane
+        self._making = asyncio.Lock()  # held while a context is chosen, so that two callers don't make two
         self._all: set[_Context] = set()  # with those that only wait for their last tab
 
     async def new_tab(self, lane: str) -> Tab:
         """A prepared tab of a lane.  Raises CdpError."""
         if lane == PROFILE:
             return await self._browser.new_tab()
-        context = self._current.get(lane)
-        if context is None or context.worn:
-            context = await self._make(lane)
-        context.made += 1
+        async with self._making:
+            context = self._current.get(lane)
+            if context is None or context.worn:
+                context = await self._make(lane)
+            context.made += 1
         tab = await self._browser.new_tab(context.id)
         context.tabs.add(tab.target_id)
         tab.session.on_closed(lambda cause: self._tab_closed(context, tab.target_id))

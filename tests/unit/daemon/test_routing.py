@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cdpfetch.cdp.landing import ResponseHead, Route
-from cdpfetch.daemon.gatekeeper import Gatekeeper
+from cdpfetch.daemon.lanes import PROFILE, Lanes
 from cdpfetch.daemon.routing import (
     FetchRouter,
     RedirectStopped,
@@ -16,7 +16,7 @@ from cdpfetch.daemon.routing import (
     route,
 )
 from cdpfetch.errors import CdpFetchError
-from cdpfetch.policy import Policy
+from cdpfetch.urls import parse_url
 
 URL = "http://x.example/a"
 
@@ -114,7 +114,8 @@ def test_a_file_over_the_limit_is_refused_before_its_first_byte() -> None:
 
 
 def router(**options: object) -> FetchRouter:
-    return FetchRouter(Gatekeeper(Policy(["127.0.0.1"])), URL, max_bytes=100, **options)  # type: ignore[arg-type]
+    url = parse_url(URL)
+    return FetchRouter(Lanes(["127.0.0.1"], []), PROFILE, url, url, max_bytes=100, **options)  # type: ignore[arg-type]
 
 
 def test_progress_is_passed_on_up_to_the_limit() -> None:

@@ -16,8 +16,25 @@ import pytest
 
 from cdpfetch import config, paths
 from cdpfetch.daemon import supervisor as supervisor_module
+from cdpfetch.daemon.guard import canary
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.guard.lane import Lane
+from cdpfetch.daemon.lanes import PROFILE
 from cdpfetch.daemon.supervisor import CRASHES_MAX, Supervisor
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.policy import Policy
+
+
+@pytest.fixture(autouse=True)
+def proof(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The proof that traffic passes the guard, which a fake Chrome can't give; says that it was asked for."""
+    asked: list[str] = []
+
+    async def prove(guard: Guard, lane: str, tab: object) -> None:
+        asked.append(lane)
+
+    monkeypatch.setattr(canary, "prove", prove)
+    return asked
 
 
 def executable(tmp_path: Path, mode: str = "normal") -> str:
@@ -44,12 +61,13 @@ async def supervised(tmp_path: Path, **browser: Any) -> AsyncIterator[Supervisor
     for directory in (home.root, home.run):
         paths.ensure_private_dir(directory)
     browser.setdefault("executable_path", executable(tmp_path))
-    made = Supervisor(home, config.Config(browser=config.Browser(**browser)))
-    try:
-        yield made
-    finally:
-        await made.close()
-        await made.close()
+    async with Guard([Lane(PROFILE, Policy())]) as guard:
+        made = Supervisor(home, config.Config(browser=config.Browser(**browser)), guard)
+        try:
+            yield made
+        finally:
+            await made.close()
+            await made.close()
     assert made.browser is None
     assert made.state == "closed"
 
@@ -70,6 +88,27 @@ async def test_the_first_use_starts_it_and_all_share_it(tmp_path: Path) -> None:
         (line,) = starts(tmp_path)
         assert f"--user-data-dir={tmp_path / 'home' / 'profile'}" in line
         assert (tmp_path / "home" / "profile").stat().st_mode & 0o777 == 0o700
+
+
+async def test_it_is_led_through_the_guard_and_must_prove_it(
+    tmp_path: Path, proof: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with supervised(tmp_path) as s:
+        async with s.use():
+            assert proof == [PROFILE]
+        (line,) = starts(tmp_path)
+        assert "--proxy-server=socks5://127.0.0.1:" in line
+        assert "--proxy-bypass-list=<-loopback>" in line
+
+    async def failing(guard: Guard, lane: str, tab: object) -> None:
+        raise CdpFetchError("browser_failed", "Chrome's traffic does not pass the guard: sabotage")
+
+    monkeypatch.setattr(canary, "prove", failing)
+    async with supervised(tmp_path) as s:
+        with pytest.raises(CdpFetchError, match="does not pass the guard"):
+            async with s.use():
+                pass
+        assert s.state == "closed"
 
 
 async def test_it_is_closed_when_idle_and_started_again(tmp_path: Path) -> None:

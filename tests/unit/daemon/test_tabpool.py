@@ -15,6 +15,8 @@ from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.connection import Connection
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.transport import PipeTransport
+from cdpfetch.daemon import contexts
+from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE
 from cdpfetch.daemon.tabpool import SPARES, TabPool
 from cdpfetch.errors import CdpFetchError
 
@@ -38,23 +40,31 @@ class OneBrowser:
             self.users -= 1
 
 
+class OnePort:
+    """Stands for the guard, of which only the ports matter here."""
+
+    def port(self, lane: str) -> int:
+        return 4711
+
+
 class Bench:
     """A pool, and tasks that hold its tabs until they are told."""
 
     def __init__(self, chrome: FakeChrome, browser: Browser, size: int) -> None:
         self.chrome = chrome
         self.supervisor = OneBrowser(browser)
-        self.pool = TabPool(self.supervisor, size)  # type: ignore[arg-type]
+        self.guard = OnePort()
+        self.pool = TabPool(self.supervisor, self.guard, size)  # type: ignore[arg-type]
         self.queued: list[str] = []
         self.served: list[str] = []
         self.tabs: list[str] = []
         self.end: dict[str, asyncio.Event] = {}
 
-    def hold(self, name: str, client: str = "client") -> asyncio.Task[None]:
+    def hold(self, name: str, client: str = "client", lane: str = PROFILE) -> asyncio.Task[None]:
         self.end[name] = asyncio.Event()
 
         async def holding() -> None:
-            async with self.pool.lease(client, lambda: self.queued.append(name)) as tab:
+            async with self.pool.place(client, lambda: self.queued.append(name)), self.pool.tab(lane) as tab:
                 self.served.append(name)
                 self.tabs.append(tab.target_id)
                 await self.end[name].wait()
@@ -150,6 +160,45 @@ async def test_a_spare_tab_that_has_died_is_not_handed_out() -> None:
         for name in "ab":
             b.end[name].set()
         await asyncio.gather(task, other)
+
+
+# lanes
+
+
+async def test_the_anonymous_lane_has_a_context_of_its_own_behind_its_own_proxy() -> None:
+    async with bench(6) as b:
+        tasks = [b.hold("p"), b.hold("a", lane=ANONYMOUS), b.hold("b", lane=ANONYMOUS)]
+        await b.settled()
+        (made,) = (m["params"] for m in b.chrome.received if m["method"] == "Target.createBrowserContext")
+        assert made["proxyServer"] == "socks5://127.0.0.1:4711"
+        assert made["proxyBypassList"] == "<-loopback>", "without it loopback would be open"
+        contexts_of = [
+            m["params"].get("browserContextId") for m in b.chrome.received if m["method"] == "Target.createTarget"
+        ]
+        assert contexts_of.count(None) >= 1
+        assert sum(context is not None for context in contexts_of) >= 2
+        for name in "pab":
+            b.end[name].set()
+        await asyncio.gather(*tasks)
+
+
+async def test_a_worn_context_is_replaced_and_goes_with_its_last_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contexts, "TABS_MAX", 3)
+    async with bench(6) as b:
+        first = b.hold("a", lane=ANONYMOUS)
+        await b.settled()
+        second = b.hold("b", lane=ANONYMOUS)
+        await b.settled()
+        assert b.chrome.count("Target.createBrowserContext") == 2, "one tab and its two spare ones wore out the first"
+        assert b.chrome.count("Target.disposeBrowserContext") == 0
+        for name in "ab":
+            b.end[name].set()
+        await asyncio.gather(first, second)
+        await b.settled()
+        for target_id in list(b.supervisor.browser.tabs):
+            await b.supervisor.browser.close_tab(b.supervisor.browser.tabs[target_id])
+        await b.settled()
+        assert b.chrome.count("Target.disposeBrowserContext") == 1, "the second one is still the lane's"
 
 
 # cancelling
