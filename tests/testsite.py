@@ -680,3 +680,29 @@ class TlsSite(Site):
 
     def url(self, path: str = "/") -> str:
         return f"https://{self.netloc}{path}"
+
+
+# ---- lanes
+
+
+@route("/set-cookie")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Cookie set</h1><p>{PROSE}</p>"), Set_Cookie=f"{h.query['name']}=1; Path=/; Max-Age=3600")
+
+
+@route("/embeds")
+def _(h: Handler) -> None:
+    """A page that asks for one address in every simple way."""
+    url = h.query["url"]
+    h.reply(
+        body=page(
+            f"<h1>Embeds</h1><p>{PROSE * 3}</p><iframe src='{url}'></iframe><script src='{url}'></script>"
+            f"<link rel=stylesheet href='{url}'><script>fetch('{url}', {{mode: 'no-cors', credentials: 'include'}});"
+            f"navigator.sendBeacon('{url}'); new Image().src = '{url}'</script>"
+        )
+    )
+
+
+@route("/secret")
+def _(h: Handler) -> None:
+    h.reply(body=page("<h1>Secret</h1>"))

@@ -17,7 +17,6 @@ from cdpfetch._version import __version__
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchService
 from cdpfetch.daemon.guard.guard import Guard
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.daemon.guard.upstream import Upstream
 from cdpfetch.daemon.handlers import Handlers
 from cdpfetch.daemon.lanes import Lanes
@@ -36,16 +35,18 @@ _WORKERS = max(1, min(4, os.cpu_count() or 1))
 
 
 class App:
-    """One daemon.  ``run`` returns when it has ended."""
+    """One daemon.  ``run`` returns when it has ended.
 
-    def __init__(self, home: paths.Home, config: settings.Config) -> None:
+    ``guard`` is the one to use instead of its own, for tests that need a network of their own.
+    """
+
+    def __init__(self, home: paths.Home, config: settings.Config, guard: Guard | None = None) -> None:
         self._home = home
         self._config = config
         self._stop = asyncio.Event()  # set when the daemon is to end
         self._drain = True  # whether requests under way may finish, set with _stop
-        resolver = Resolver()
-        self.lanes = Lanes(config.network.allow, config.network.deny, config.fetch.profile_sites, resolver)
-        self.guard = Guard(resolver=resolver, upstream=Upstream.of(config.browser.proxy, os.environ))
+        self.guard = guard or Guard(upstream=Upstream.of(config.browser.proxy, os.environ))
+        self.lanes = Lanes(config.network.allow, config.network.deny, config.fetch.profile_sites, self.guard.resolver)
         self.supervisor = Supervisor(home, config, self.guard)
         self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)
         self.pool = ExtractPool(_WORKERS)
@@ -71,9 +72,7 @@ class App:
             asyncio.create_task(self._prune(), name="prune"),
         ]
         try:
-            for lane in self.lanes.guarded():
-                await self.guard.open(lane)
-            await self.pool.start()
+            await self.start()
             await self.server.start(listener)
             ready()
             await self._stop.wait()
@@ -86,9 +85,19 @@ class App:
                 task.cancel()
             await asyncio.gather(*chores, return_exceptions=True)
             await self.server.close()
-            await self.tabs.close()
-            await asyncio.gather(self.supervisor.close(), self.pool.close())
-            await self.guard.close()
+            await self.close()
+
+    async def start(self) -> None:
+        """Make everything ready but the socket: the guard listens, the workers warm up; Chrome waits for a fetch."""
+        for lane in self.lanes.guarded():
+            await self.guard.open(lane)
+        await self.pool.start()
+
+    async def close(self) -> None:
+        """End all that ``start`` and the fetches since have begun; idempotent."""
+        await self.tabs.close()
+        await asyncio.gather(self.supervisor.close(), self.pool.close())
+        await self.guard.close()
 
     async def _stop_when_idle(self) -> None:
         idle_since = time.monotonic()

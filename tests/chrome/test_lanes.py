@@ -1,0 +1,158 @@
+"""Lanes in the real browser: whose cookies go where, and where pages may not lead, told by the servers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guards import Names, Network
+from testsite import Site
+
+from cdpfetch import config, paths
+from cdpfetch.daemon.app import App
+from cdpfetch.daemon.fetch import FetchFailed
+from cdpfetch.daemon.guard.dialler import Dialler
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.guard.resolver import Resolver
+from cdpfetch.daemon.options import FetchOptions
+
+# Public addresses, for names that lead to the test's own sites.
+MAIL, OTHER = "93.184.216.34", "151.101.1.69"
+
+
+class Daemon:
+    """A daemon without its socket, in a world where two public hosts are this machine's sites."""
+
+    def __init__(self, app: App, directory: str) -> None:
+        self.app = app
+        self.directory = directory
+
+    async def fetch(self, url: str, **options: Any) -> dict[str, Any]:
+        """The document, whether it is ok or not."""
+        asked = FetchOptions.parse({"url": url, "downloadDir": self.directory, **options}, self.app._config)
+        try:
+            return await self.app.fetches.fetch(asked, "test", lambda stage, **fields: None)
+        except FetchFailed as failed:
+            return failed.document
+
+
+@contextlib.asynccontextmanager
+async def daemon(tmp_path: Path, mail: Site, other: Site, *allow: str) -> AsyncIterator[Daemon]:
+    names, network = Names(), Network()
+    names.known = {"mail.test": [MAIL], "other.test": [OTHER]}
+    network.leads = {MAIL: mail.server_address[1], OTHER: other.server_address[1]}
+    guard = Guard(resolver=Resolver(names, keep=0), dialler=Dialler(network))
+    settings = config.Config(
+        network=config.NetworkAccess(allow=allow), fetch=config.Fetch(profile_sites=("mail.test",))
+    )
+    home = paths.Home(str(tmp_path / "home"))
+    for directory in (home.root, home.run):
+        paths.ensure_private_dir(directory)
+    app = App(home, settings, guard)
+    try:
+        await app.start()
+        yield Daemon(app, home.artifacts)
+    finally:
+        await app.close()
+
+
+@pytest.fixture
+def sites(chrome: str) -> Any:
+    with Site() as mail, Site() as other, Site() as internal:
+        yield mail, other, internal
+
+
+def cookies(site: Site, path: str) -> list[str | None]:
+    """The Cookie headers of the requests for a path."""
+    return [headers.get("Cookie") for _, asked, headers in site.requests if asked.partition("?")[0] == path]
+
+
+async def test_the_profiles_cookies_stay_in_its_lane(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
+    mail, other, _ = sites
+    async with daemon(tmp_path, mail, other) as d:
+        assert (await d.fetch("http://mail.test/set-cookie?name=login"))["ok"]
+        assert (await d.fetch("http://mail.test/headers"))["ok"]
+        assert cookies(mail, "/headers") == ["login=1"], "the profile's site has its login"
+        # A page of another site that has everything of the mail site in it.
+        mail.requests.clear()
+        assert (await d.fetch("http://other.test/embeds?url=http://mail.test/headers"))["ok"]
+        assert cookies(mail, "/headers")
+        assert set(cookies(mail, "/headers")) == {None}
+        # What the anonymous lane sets does not come into the profile.
+        assert (await d.fetch("http://other.test/set-cookie?name=tracking"))["ok"]
+        mail.requests.clear()
+        assert (await d.fetch("http://mail.test/embeds?url=http://other.test/headers"))["ok"]
+        assert set(cookies(other, "/headers")) == {None}
+
+
+async def test_a_redirect_to_another_site_goes_on_without_the_profile(
+    tmp_path: Path, sites: tuple[Site, Site, Site]
+) -> None:
+    mail, other, _ = sites
+    async with daemon(tmp_path, mail, other) as d:
+        for path in ("/redirect-out?to=", "/script-redirect?to="):
+            document = await d.fetch(f"http://mail.test{path}http://other.test/page?word=elsewhere")
+            assert (document["ok"], document["link"]) == (True, "http://other.test/page?word=elsewhere")
+        assert other.asked("/page") == 2
+        back = await d.fetch("http://other.test/redirect-out?to=http://mail.test/page?word=home")
+        assert (back["ok"], back["title"]) == (True, "About home")
+
+
+async def test_a_public_page_never_reaches_what_is_allowed_inside(
+    tmp_path: Path, sites: tuple[Site, Site, Site]
+) -> None:
+    mail, other, internal = sites
+    async with daemon(tmp_path, mail, other, internal.netloc) as d:
+        assert (await d.fetch(internal.url("/page")))["ok"], "the user may go there"
+        internal.requests.clear()
+        inside = internal.url("/secret")
+        for path in (f"/embeds?url={inside}", f"/redirect-out?to={inside}", f"/script-redirect?to={inside}"):
+            document = await d.fetch(f"http://other.test{path}")
+            if not path.startswith("/embeds"):
+                assert document["error"]["code"] == "blocked_address", document["error"]
+                assert "a page of another site leads to" in document["error"]["reason"]
+            else:
+                assert document["ok"]
+        assert internal.requests == []
+
+
+async def test_a_call_may_open_more_for_itself(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
+    mail, other, internal = sites
+    async with daemon(tmp_path, mail, other) as d:
+        assert (await d.fetch(internal.url("/page")))["error"]["code"] == "blocked_address"
+        assert (await d.fetch(internal.url("/page"), allow=[internal.netloc]))["ok"]
+        assert (await d.fetch(internal.url("/page")))["error"]["code"] == "blocked_address"
+        assert [lane["name"] for lane in d.app.guard.status()["lanes"]] == ["profile", "anonymous"]
+
+
+async def test_what_the_guard_refuses_has_the_guards_reason(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
+    mail, other, _ = sites
+    async with daemon(tmp_path, mail, other) as d:
+        for url, code, words in (
+            ("http://gone.test/", "dns_failed", "gone.test does not resolve"),
+            ("http://other.test/redirect-out?to=http://gone.test/x", "dns_failed", "gone.test does not resolve"),
+        ):
+            document = await d.fetch(url)
+            assert document["error"]["code"] == code
+            assert words in document["error"]["reason"]
+        d.app.guard.resolver._lookup.known["inside.test"] = ["10.1.2.3"]  # type: ignore[attr-defined]
+        document = await d.fetch("http://inside.test/")
+        assert document["error"]["code"] == "blocked_address"
+        assert "inside.test is at 10.1.2.3, which is private" in document["error"]["reason"]
+        d.app.guard.resolver._lookup.known["refusing.test"] = ["93.184.216.35"]  # type: ignore[attr-defined]
+        assert (await d.fetch("http://refusing.test/"))["error"]["code"] == "connection_failed"
+
+
+async def test_what_one_fetch_leaves_is_gone_for_the_next_context(
+    tmp_path: Path, sites: tuple[Site, Site, Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cdpfetch.daemon.contexts.TABS_MAX", 1)
+    mail, other, _ = sites
+    async with daemon(tmp_path, mail, other) as d:
+        assert (await d.fetch("http://other.test/set-cookie?name=tracking"))["ok"]
+        for _ in range(3):
+            assert (await d.fetch("http://other.test/headers"))["ok"]
+        assert set(cookies(other, "/headers")) == {None}
