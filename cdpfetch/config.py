@@ -152,7 +152,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "extra_args": Texts("--"),
         "headless_idle": Number(0, 86400),
         "locale": Text(),
-        "proxy": Text("http", "https", "socks4", "socks5"),
+        "proxy": Text("http", "https", "socks5"),
         "cdp_url": Text("ws", "wss", "http", "https"),
     },
     "fetch": {

@@ -264,7 +264,8 @@ class Guard:
 
     async def _connect(self, door: Door, visitor: Visitor, target: Url) -> None:
         proxied = self._upstream is not None and self._upstream.covers(target)
-        route = await self._judge.judge(door.lane.policy, target, by_name=proxied)
+        policy = door.lane.policy
+        route = await self._judge.judge(policy, target, by_name=proxied)
         relay = Relay(
             (Budget(door.lane.connection_bytes), door.budget),
             functools.partial(self._ended, door),
@@ -272,8 +273,8 @@ class Guard:
         )
         try:
             address, said = await self._dial(route, relay)
-            # The policy may have changed meanwhile.
-            if not self._judge.still_allowed(door.lane.policy, target, address):
+            changed = door.lane.policy is not policy
+            if changed and not self._judge.still_allowed(door.lane.policy, target, address):
                 raise CdpFetchError("blocked_address", f"{target.host} is not allowed any more")
             heard = visitor.become(relay.client)
         except BaseException:

@@ -136,6 +136,8 @@ def test_flags_of_the_users_own_come_last() -> None:
         "--no-sandbox",
         "--proxy-server=http://x.example",
         "--proxy-bypass-list=*",
+        "--no-proxy-server",
+        "--webrtc-ip-handling-policy=default",
         "--host-resolver-rules=MAP * 127.0.0.1",
         "--load-extension=/x",
         "--disable-web-security",
