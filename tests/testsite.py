@@ -706,3 +706,14 @@ def _(h: Handler) -> None:
 @route("/secret")
 def _(h: Handler) -> None:
     h.reply(body=page("<h1>Secret</h1>"))
+
+
+@route("/veiled")
+def _(h: Handler) -> None:
+    """A page that hides itself until a script has run that never comes."""
+    h.reply(
+        body=page(
+            f"<h1>Veiled</h1><p>{PROSE * 3}</p><p style='display:none'>Really hidden WINKLE-3</p>",
+            head=f"<style>{h.query['how']}</style>",
+        )
+    )

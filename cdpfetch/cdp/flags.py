@@ -50,6 +50,12 @@ _HEADLESS = (
     "--disable-features=" + ",".join(_OFF),
     "--window-size=1280,1024",
 )
+_HEADED = (
+    # A headless Chrome that was killed before is not the user's business.
+    "--hide-crash-restore-bubble",
+    # The window's end is to be the process's end.
+    "--disable-background-mode",
+)
 # Flags that would take the browser out of our hands; they are refused in browser.extra_args.
 _RESERVED = (
     "--user-data-dir",
@@ -96,6 +102,31 @@ def headless(
     if no_sandbox:
         argv.append("--no-sandbox")
     return [*argv, *extra]
+
+
+def headed(
+    executable: str,
+    profile: str,
+    *,
+    no_sandbox: bool = False,
+    locale: str | None = None,
+    proxy: str | None = None,
+    url: str | None = None,
+    extra: Sequence[str] = (),
+) -> list[str]:
+    """The argument vector of the window in which the user signs in.
+
+    It has no debugging switch, since pages can see one and refuse to sign in; its cookies are those of ``headless``.
+    ``proxy`` must hold no credentials: whoever lists the processes reads it.
+    """
+    argv = [executable, *_COMMON, *_HEADED, f"--user-data-dir={profile}"]
+    if locale:
+        argv += [f"--lang={locale}", f"--accept-lang={locale}"]
+    if proxy:
+        argv.append(f"--proxy-server={proxy}")
+    if no_sandbox:
+        argv.append("--no-sandbox")
+    return [*argv, *extra, *([url] if url else [])]
 
 
 def reserved(extra: Sequence[str]) -> list[str]:

@@ -159,3 +159,11 @@ async def test_what_is_not_shown_is_marked(browser: Browser, site: Site) -> None
     assert '<span class="row" data-cdpfetch-block="">a row</span>' in html
     assert "a comment" not in html and "let script" not in html
     assert landing.capture.visible == len("Seensummaryinsidedetailsarow")
+
+
+@pytest.mark.parametrize("how", ["body{visibility:hidden}", "body{display:none}", "html{visibility:hidden}"])
+async def test_a_page_that_hides_itself_as_a_whole_is_read(browser: Browser, site: Site, how: str) -> None:
+    landing = await visit(browser, site.url(f"/veiled?how={how}"))
+    assert landing.capture is not None
+    assert landing.capture.visible > 200
+    assert '<p style="display:none" data-cdpfetch-hidden="">' in landing.capture.html

@@ -43,7 +43,9 @@ function refreshDelay() {
 }
 
 function visibleText() {
-  let text = document.body ? document.body.innerText : document.documentElement ? document.documentElement.textContent : '';
+  // Without a body nothing is shown yet; a document of another kind (XML) has no body at all.
+  const html = document.documentElement && document.documentElement.localName === 'html';
+  let text = document.body ? document.body.innerText : document.documentElement && !html ? document.documentElement.textContent : '';
   if (text.length < 2000) {
     for (const element of document.querySelectorAll('*')) {
       const root = rootOf(element);

@@ -16,6 +16,15 @@ const clean = (s) => s.includes('\u0000') ? s.replace(/\u0000/g, '') : s;
 const escapeText = (s) => /[&<>]/.test(s) ? s.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;') : s;
 const escapeValue = (s) => /[&"]/.test(s) ? s.replace(/&/g, '&amp;').replace(/"/g, '&quot;') : s;
 
+// Whether the whole document is hidden, and not parts of it.
+function isVeiled() {
+  return [document.documentElement, document.body].some((element) => {
+    if (!element) return false;
+    const style = getComputedStyle(element);
+    return style.display === 'none' || style.visibility !== 'visible';
+  });
+}
+
 class Serializer {
   constructor(limits) {
     this.limits = limits;
@@ -27,6 +36,8 @@ class Serializer {
     this.frames = [];       // frames whose documents we can't read from here
     this.depth = 0;         // of frames
     this.frameCount = 0;
+    // Pages that hide themselves until some script has run (against flicker) are judged without that.
+    this.veiled = isVeiled();
     this.started = performance.now();
   }
   put(text) { this.out.push(text); this.size += text.length; }
@@ -92,7 +103,7 @@ class Serializer {
   }
   isHidden(element, details) {
     // What a closed <details> holds has no boxes, yet it is content that a reader can open.
-    if (details) return getComputedStyle(element).display === 'none';
+    if (details || this.veiled) return getComputedStyle(element).display === 'none';
     if (element.checkVisibility({ visibilityProperty: true })) return false;
     const style = getComputedStyle(element);
     if (style.display === 'contents') return style.visibility !== 'visible';
