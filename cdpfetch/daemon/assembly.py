@@ -16,6 +16,7 @@ from cdpfetch.daemon import mojibake, multipart, verdicts
 from cdpfetch.daemon.routing import RedirectStopped, charset, essence
 from cdpfetch.daemon.threads import in_thread
 from cdpfetch.errors import CdpFetchError, InvalidRequest
+from cdpfetch.extract import invisible
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Assembler:
         document.update(
             kind="local.page",
             link=taken.url,
-            title=" ".join(title.split()) or None,
+            title=" ".join(invisible.clean(title)[0].split()) or None,
             status=head.status if head is not None else 200,
             content_type=taken.content_type,
             bytes=len(data),
