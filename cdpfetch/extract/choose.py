@@ -12,6 +12,8 @@ from cdpfetch.extract.segment import Block
 BETA = 1.0
 # Content of fewer words than this is suspected to be a failure, when the page shows more.
 _FEW_WORDS = 25
+# The cut stays between these, however sure or unsure the model is of the whole page.
+_MIN_CUT = 0.3
 _MAX_CUT = 0.6
 _LIST_SHARE = 0.6
 # The extent is the smallest element with this share of the kept words; the share of the cut that is enough inside it.
@@ -40,7 +42,7 @@ def best_cut(chances: list[float], sizes: list[int], beta: float = BETA) -> floa
         value = hit / (weight * wanted + kept) if kept else 0.0
         if value > best:
             best, cut = value, chances[index]
-    return min(cut, _MAX_CUT)
+    return min(max(cut, _MIN_CUT), _MAX_CUT)
 
 
 def choose(found: list[Block], chances: list[float]) -> list[bool]:
