@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Self
 
@@ -84,15 +85,20 @@ async def world(
 class Listener:
     """A server on loopback: counts what arrives, echoes, or does what ``serve`` does."""
 
-    def __init__(self, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any] | None = None) -> None:
+    def __init__(
+        self,
+        serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.arrived = 0
         self.port = 0
         self._serve = serve or self._echo
+        self._tls = tls
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._arrive, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._arrive, "127.0.0.1", 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -117,7 +123,7 @@ class Listener:
                 await self._serve(reader, writer)
         finally:
             writer.close()
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await writer.wait_closed()
             self._writers.discard(writer)
 

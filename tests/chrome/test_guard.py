@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from guards import PUBLIC, Listener, World, world
@@ -220,6 +221,32 @@ async def test_the_canary_dies_without_the_guard(launch: Launch, sabotage: str) 
         with pytest.raises(CdpFetchError, match="Chrome's traffic does not pass the guard: ") as caught:
             await canary.prove(w.guard, "main", tab)
         assert caught.value.code == "browser_failed"
+        await tab.close()
+
+
+_REDIRECTS = [
+    "http://127.0.0.1:9999/",
+    "http://[::ffff:7f00:1]/",
+    "http://10.0.0.5.nip.io/",
+    "//localhost:9999/",
+    "\\\\127.0.0.1\\x",
+    "http://user:secret@127.0.0.1/",
+    "file:///etc/passwd",
+    "chrome://version",
+    "view-source:http://127.0.0.1/",
+]
+
+
+async def test_redirects_lead_nowhere_else(launch: Launch, site: Site) -> None:
+    async with guarded(launch) as (browser, w):
+        w.names.known = {"a.example": [PUBLIC], "10.0.0.5.nip.io": ["10.0.0.5"]}
+        w.network.leads[PUBLIC] = site.server_address[1]
+        tab = await loose_tab(browser)
+        for number, target in enumerate(_REDIRECTS, 1):
+            error = await go(tab, f"http://a.example/redirect-out?to={quote(target, safe='')}")
+            assert (error or "").startswith("net::ERR_"), target
+            assert site.asked("/redirect-out") == number
+            assert set(w.network.addresses) == {PUBLIC}, target
         await tab.close()
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from ada_url import URL
 
-from cdpfetch.daemon.guard import socks
+from cdpfetch.daemon.guard import descriptors, socks
 from cdpfetch.daemon.guard.dialler import Dialler
 from cdpfetch.daemon.guard.judge import Judge, Route, target_of
 from cdpfetch.daemon.guard.lane import MAX_CONNECTIONS, Door, Lane, Live
@@ -88,6 +88,7 @@ class Guard:
         if self._closed or lane.name in self._doors:
             raise CdpFetchError("internal", f"the guard is closed, or has a lane {lane.name!r} already")
         if not self._doors:
+            descriptors.allow()
             self._checks_owner = can_tell(self._owner)
             if not self._checks_owner:
                 log.info("this machine does not tell whose a loopback connection is")

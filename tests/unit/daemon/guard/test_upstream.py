@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -209,7 +212,7 @@ class Proxy:
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
             writer.write(data)
-        writer.write_eof()
+        writer.write_eof() if writer.can_write_eof() else writer.close()
 
 
 def through(port: int, environ: dict[str, str] | None = None, scheme: str = "http") -> dict[str, Any]:
@@ -306,3 +309,47 @@ async def test_a_socks_proxy_is_another_guard() -> None:
             writer.write(b"hello")
             assert await reader.readexactly(5) == b"hello"
         assert far.network.dialled == [(PUBLIC, 80)]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody has signed, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    files = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=quay.invalid"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files[1], "-out", files[0]),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return files
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_proxy_behind_tls(
+    certificate: tuple[Path, Path], trusted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    async with Listener() as site:
+        proxy = Proxy(site.port)
+        async with Listener(proxy, tls=context) as front, world(**through(front.port, scheme="https")) as w:
+            w.names.known["x.example"] = [PUBLIC]
+            if not trusted:
+                with pytest.raises(Refused):
+                    async with w.visit("x.example", 443):
+                        pass
+                fault = w.guard.fault("main", "x.example", 443)
+                assert fault is not None
+                assert "certificate verify failed" in fault.reason
+                return
+            body = bytes(range(256)) * 8000
+            async with w.visit("x.example", 443) as (reader, writer):
+                writer.write(body)
+                assert await reader.readexactly(len(body)) == body
+                writer.write_eof()
+                assert await reader.read() == b""
