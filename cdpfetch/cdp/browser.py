@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cdpfetch.cdp.connection import Connection
 from cdpfetch.cdp.downloads import Download
@@ -15,6 +15,10 @@ from cdpfetch.cdp.errors import CdpError, ConnectionClosed, LaunchError, Session
 from cdpfetch.cdp.launcher import ChromeProcess, spawn
 from cdpfetch.cdp.tab import Tab
 from cdpfetch.cdp.transport import WebSocketTransport
+
+if TYPE_CHECKING:
+    from cdp_use.cdp.browser.events import DownloadProgressEvent, DownloadWillBeginEvent
+    from cdp_use.cdp.target.events import TargetCrashedEvent, TargetCreatedEvent, TargetDestroyedEvent
 
 log = logging.getLogger(__name__)
 
@@ -181,23 +185,23 @@ class Browser:
 
     # events
 
-    def _target_created(self, params: dict[str, Any]) -> None:
+    def _target_created(self, params: TargetCreatedEvent) -> None:
         info = params["targetInfo"]
         if info.get("type") == "page" and info.get("openerId") in self.tabs:
             log.debug("closing a popup: %s", info.get("url"))
             self.chore("Target.closeTarget", {"targetId": info["targetId"]})
 
-    def _target_destroyed(self, params: dict[str, Any]) -> None:
+    def _target_destroyed(self, params: TargetDestroyedEvent) -> None:
         tab = self.tabs.pop(params["targetId"], None)
         if tab is not None:
             tab.session.close(SessionClosed("closed"))
 
-    def _target_crashed(self, params: dict[str, Any]) -> None:
+    def _target_crashed(self, params: TargetCrashedEvent) -> None:
         tab = self.tabs.get(params["targetId"])
         if tab is not None:
             tab.session.close(SessionClosed("crashed", str(params.get("status", ""))))
 
-    def _download_began(self, params: dict[str, Any]) -> None:
+    def _download_began(self, params: DownloadWillBeginEvent) -> None:
         guid, frame_id = params["guid"], params.get("frameId", "")
         tab = self.tabs.get(frame_id) or next((t for t in self.tabs.values() if frame_id in t.frames), None)
         path = os.path.join(self.download_dir, guid) if self.download_dir is not None else None
@@ -210,7 +214,7 @@ class Browser:
         download.tab_id = tab.target_id
         tab.download_began(download, frame_id)
 
-    def _download_progressed(self, params: dict[str, Any]) -> None:
+    def _download_progressed(self, params: DownloadProgressEvent) -> None:
         download = self.downloads.get(params["guid"])
         if download is None:
             return

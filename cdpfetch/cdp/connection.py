@@ -17,7 +17,8 @@ log = logging.getLogger(__name__)
 # Seconds that a command may take when its caller names no limit.
 CALL_TIMEOUT = 30.0
 
-Handler = Callable[[dict[str, Any]], None]
+# An event's parameters are one of CDP's event types (cdp-use has them as TypedDicts, for the type checker only).
+Handler = Callable[[Any], None]
 
 
 class Session:

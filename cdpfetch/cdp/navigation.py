@@ -8,7 +8,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cdpfetch.cdp.capture import Capture, CaptureLimits, capture
 from cdpfetch.cdp.downloads import Download, receive, receive_stream
@@ -29,6 +29,12 @@ from cdpfetch.cdp.lifecycle import THIN, Lifecycle, Limits
 from cdpfetch.cdp.screenshot import take_screenshot
 from cdpfetch.cdp.tab import Tab, TabEvent
 from cdpfetch.cdp.witness import PROBE_TIMEOUT, Witness
+
+if TYPE_CHECKING:
+    from cdp_use.cdp.fetch.events import RequestPausedEvent
+    from cdp_use.cdp.network.types import Request
+    from cdp_use.cdp.page.commands import NavigateReturns
+    from cdp_use.cdp.page.types import Frame
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +152,7 @@ class Navigation:
             self._lived(kind, data, now)
         return None
 
-    def _lived(self, kind: str, data: dict[str, Any], now: float) -> None:
+    def _lived(self, kind: str, data: Any, now: float) -> None:
         """A step in the life of the main frame's document."""
         if kind == "navigated":
             self._navigated(data)
@@ -178,13 +184,13 @@ class Navigation:
                 self._life.loaded(now)  # no more of it will come, and not always an event either
         self._life.request_ended(request_id, now)
 
-    def _navigated(self, answer: dict[str, Any]) -> None:
+    def _navigated(self, answer: NavigateReturns) -> None:
         """Chrome's answer to ``Page.navigate``."""
         error = answer.get("errorText")
         if error and self._expecting_file is None and not answer.get("isDownload"):
             raise NavigationFailed(error, self._url, self._head)
 
-    def _committed(self, frame: dict[str, Any], now: float) -> None:
+    def _committed(self, frame: Frame, now: float) -> None:
         loader = frame.get("loaderId", "")
         if frame.get("unreachableUrl"):
             error = self._document_errors.get(loader, "net::ERR_FAILED")
@@ -200,7 +206,7 @@ class Navigation:
             self._life.loaded(now)
         self._on_stage("settling")
 
-    async def _paused(self, event: dict[str, Any]) -> Landing | None:
+    async def _paused(self, event: RequestPausedEvent) -> Landing | None:
         """A main-frame document at the request or the response stage: nothing goes on without a decision."""
         session, request_id, url = self._tab.session, event["requestId"], event["request"]["url"]
         if "responseErrorReason" in event:
@@ -242,7 +248,7 @@ class Navigation:
         )
         return None
 
-    def _headers(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _headers(self, request: Request) -> dict[str, Any]:
         """The request's headers with ours in them, as a command's field; nothing when there are none."""
         ours = dict(self._visit.headers) if origin(request["url"]) == self._origin else {}
         if self._visit.accept_language is not None:

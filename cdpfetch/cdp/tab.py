@@ -14,6 +14,17 @@ from cdpfetch.cdp.downloads import Download
 from cdpfetch.cdp.errors import ProtocolError
 
 if TYPE_CHECKING:
+    from cdp_use.cdp.fetch.events import RequestPausedEvent
+    from cdp_use.cdp.network.events import DataReceivedEvent
+    from cdp_use.cdp.page.events import (
+        FrameAttachedEvent,
+        FrameDetachedEvent,
+        FrameNavigatedEvent,
+        FrameStartedNavigatingEvent,
+        JavascriptDialogOpeningEvent,
+    )
+    from cdp_use.cdp.target.events import AttachedToTargetEvent
+
     from cdpfetch.cdp.browser import Browser
 
 log = logging.getLogger(__name__)
@@ -216,7 +227,7 @@ class Tab:
 
         return put
 
-    def _request_paused(self, params: dict[str, Any]) -> None:
+    def _request_paused(self, params: RequestPausedEvent) -> None:
         if params.get("frameId") == self.target_id:
             self.put("paused", params)
             return
@@ -225,12 +236,12 @@ class Tab:
             "Fetch.continueResponse" if stage_two else "Fetch.continueRequest", {"requestId": params["requestId"]}
         )
 
-    def _data_received(self, params: dict[str, Any]) -> None:
+    def _data_received(self, params: DataReceivedEvent) -> None:
         # Of the document only, whose loader's id is the request's: there are many of these events.
         if params["requestId"] == self._loader:
             self.put("data", params)
 
-    def _frame_navigated(self, params: dict[str, Any]) -> None:
+    def _frame_navigated(self, params: FrameNavigatedEvent) -> None:
         frame = params["frame"]
         self.frames.add(frame["id"])
         self._contexts.pop(frame["id"], None)
@@ -238,25 +249,25 @@ class Tab:
             self._loader = frame.get("loaderId", "")
             self.put("committed", frame)
 
-    def _inner_frame_navigated(self, params: dict[str, Any]) -> None:
+    def _inner_frame_navigated(self, params: FrameNavigatedEvent) -> None:
         self._contexts.pop(params["frame"]["id"], None)
 
-    def _frame_started_navigating(self, params: dict[str, Any]) -> None:
+    def _frame_started_navigating(self, params: FrameStartedNavigatingEvent) -> None:
         same_document = (
             str(params.get("navigationType", "")).lower().startswith(("samedocument", "historysamedocument"))
         )
         if params.get("frameId") == self.target_id and not same_document:
             self.put("moving", params)
 
-    def _frame_attached(self, params: dict[str, Any]) -> None:
+    def _frame_attached(self, params: FrameAttachedEvent) -> None:
         self.frames.add(params["frameId"])
 
-    def _frame_detached(self, params: dict[str, Any]) -> None:
+    def _frame_detached(self, params: FrameDetachedEvent) -> None:
         if params.get("reason") != "swap":
             self.frames.discard(params["frameId"])
         self._contexts.pop(params["frameId"], None)
 
-    def _attached(self, params: dict[str, Any]) -> None:
+    def _attached(self, params: AttachedToTargetEvent) -> None:
         info = params["targetInfo"]
         session = self.browser.connection.attach(params["sessionId"], info["targetId"])
         frame_id = info["targetId"]
@@ -281,7 +292,7 @@ class Tab:
         if self.frame_sessions.get(frame_id) is session:
             del self.frame_sessions[frame_id]
 
-    def _dialog_opening(self, params: dict[str, Any]) -> None:
+    def _dialog_opening(self, params: JavascriptDialogOpeningEvent) -> None:
         self.dialogs += 1
         # Leaving is always allowed; everything else is dismissed, which answers a prompt with null.
         accept = params.get("type") == "beforeunload"
