@@ -66,7 +66,8 @@ class Navigation:
         self._origin: str | None = None  # of the address that was asked for, set by run
         self._on_stage = on_stage
         self._loop = asyncio.get_running_loop()
-        self._life = Lifecycle(limits, self._loop.time())
+        self._started = self._loop.time()  # when run was called
+        self._life = Lifecycle(limits, self._started)
         self._url = ""  # the last address that the main frame asked for
         self._head: ResponseHead | None = None  # of the document that is shown, or about to be
         self._page_head: ResponseHead | None = None  # of the document that is shown
@@ -88,6 +89,7 @@ class Navigation:
         went away) and whatever the router raises.
         """
         self._url = url
+        self._started = self._loop.time()
         self._origin = origin(url)
         if self._visit.insecure:
             await self._tab.session.execute("Security.setIgnoreCertificateErrors", {"ignore": True})
@@ -112,9 +114,16 @@ class Navigation:
         self._life.navigation_started(self._loop.time())
         # The answer comes at the commit, which a silent server puts off for ever: the lifecycle has the limit.
         future = self._tab.session.send("Page.navigate", {"url": url}, timeout=self._limits.navigation + 60.0)
-        future.add_done_callback(
-            lambda done: None if done.cancelled() or done.exception() else self._tab.put("navigated", done.result())
-        )
+        future.add_done_callback(self._navigate_done)
+
+    def _navigate_done(self, done: asyncio.Future[dict[str, Any]]) -> None:
+        if done.cancelled():
+            return
+        error = done.exception()
+        if error is None:
+            self._tab.put("navigated", done.result())
+        elif isinstance(error, ProtocolError):
+            self._tab.put("gone", error)  # Chrome would not even try
 
     async def _step(self) -> Landing | None:
         events = self._tab.events
@@ -133,7 +142,9 @@ class Navigation:
         if decision.action == "probe":
             return await self._probe()
         if decision.action == "timeout":
-            raise NavigationTimeout("page load", self._limits.navigation, self._url, self._head)
+            # The deadline of the whole call may have come before the limit of a navigation.
+            took = min(round(self._loop.time() - self._started, 1), self._limits.navigation)
+            raise NavigationTimeout("page load", took, self._url, self._head)
         return await self._take(decision.partial)
 
     # what happens in the main frame
