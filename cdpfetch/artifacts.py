@@ -6,11 +6,13 @@ a leftover of a crash and is never listed or read.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import stat
 
+from cdpfetch import disk
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 
 TYPE_CHECKING = False
@@ -103,11 +105,13 @@ def is_fetch_id(text: str) -> bool:
 class Draft:
     """One document being written; as a context manager it discards what was not committed.
 
-    ``path`` is the incoming directory (0700), a sibling of the final one.
+    ``path`` is the incoming directory (0700), a sibling of the final one.  It is verified to be the one that was made
+    before anything is put into it, so that a link planted in its place leads nowhere.  With fewer than ``min_free``
+    bytes free on its disk nothing is begun and nothing committed.
     Every method raises CdpFetchError: ``disk_full``, or ``invalid_request`` when the place can't be written.
     """
 
-    def __init__(self, root: str, fetch_id: str) -> None:
+    def __init__(self, root: str, fetch_id: str, min_free: int = 0) -> None:
         if not is_fetch_id(fetch_id):
             raise InvalidRequest(f"{fetch_id!r} is not a fetch id")
         self.root = os.path.abspath(root)
@@ -115,13 +119,17 @@ class Draft:
         self.path = os.path.join(self.root, INCOMING + fetch_id)
         self._bodies: list[dict[str, Any]] = []
         self._taken: set[str] = set()
+        self._min_free = min_free
         # Set by commit and discard: nothing is written or removed after that.
         self._closed = False
+        disk.require_space(self.root, min_free)
         try:
-            os.makedirs(self.root, mode=0o700, exist_ok=True)
+            disk.make_output_dir(self.root)
             os.mkdir(self.path, 0o700)
+            made = os.lstat(self.path)
         except OSError as error:
             raise write_error(self.root, error) from error
+        self._identity = (made.st_dev, made.st_ino)  # of the incoming directory, as it was made
 
     def __enter__(self) -> Self:
         return self
@@ -157,24 +165,38 @@ class Draft:
 
     def write(self, name: str, role: str, data: bytes | str, content_type: str | None) -> str:
         """Write one body (text as UTF-8) under a free name and return its path."""
+        self.check()
         path = self.reserve(name, role)
         try:
-            _write_new(path, data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
+            disk.write_new(path, data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
         except OSError as error:
             raise write_error(path, error) from error
         self._bodies.append({"path": path, "role": role, "content_type": content_type})
         return path
 
+    def check(self) -> None:
+        """Raises InvalidRequest when the incoming directory is no longer the one that was made."""
+        try:
+            now = os.lstat(self.path)
+        except OSError as error:
+            raise write_error(self.path, error) from error
+        if (now.st_dev, now.st_ino) != self._identity:
+            raise InvalidRequest(f"cannot write to {self.root}: {self.path} was replaced", "give another -o DIR")
+
     def add(self, path: str, role: str, content_type: str | None) -> None:
         """Make a file that is already in the incoming directory a body."""
+        self.check()
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         if os.path.dirname(path) != os.path.realpath(self.path):
             raise InvalidRequest(f"{path} is not in {self.path}")
         try:
-            info = os.lstat(path)
-            if not stat.S_ISREG(info.st_mode):
+            if not stat.S_ISREG(os.lstat(path).st_mode):
                 raise InvalidRequest(f"{path} is not a regular file")
-            os.chmod(path, 0o600)
+            fd = disk.open_regular(path)
+            try:
+                os.fchmod(fd, 0o600)
+            finally:
+                os.close(fd)
         except OSError as error:
             raise write_error(path, error) from error
         path = os.path.join(self.path, os.path.basename(path))
@@ -200,15 +222,17 @@ class Draft:
         ``metadata.json`` is written last and the directory renamed after it, so that a crash leaves nothing that
         looks whole.  When ``index_root`` is another directory, a pointer there lets ``locate`` find the document.
         """
+        self.check()
+        disk.require_space(self.root, self._min_free)
         final = os.path.join(self.root, self.fetch_id)
         document = {**document, "fetch_id": self.fetch_id, "dir": final}
         try:
             document["bodies"] = [_describe(body, final) for body in self._bodies]
             text = json.dumps(document, ensure_ascii=False, indent=1)
-            _write_new(os.path.join(self.path, METADATA), text.encode("utf-8", "surrogatepass") + b"\n")
+            disk.write_new(os.path.join(self.path, METADATA), text.encode("utf-8", "surrogatepass") + b"\n")
             if index_root is not None and os.path.realpath(index_root) != os.path.realpath(self.root):
-                _writeread_reference(index_root, self.fetch_id, final)
-            os.rename(self.path, final)
+                _write_reference(index_root, self.fetch_id, final)
+            disk.rename_new(self.path, final)
         except OSError as error:
             raise write_error(self.root, error) from error
         self._closed = True
@@ -216,8 +240,11 @@ class Draft:
 
     def discard(self) -> None:
         """Remove the incoming directory, unless the document was committed; safe to call again."""
-        if not self._closed:
-            self._closed = True
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(CdpFetchError):
+            self.check()  # what somebody put in its place is not ours to remove
             remove_tree(self.path)
 
 
@@ -257,17 +284,10 @@ def count_lines(path: str) -> int:
     return lines + (last != b"\n")
 
 
-def _write_new(path: str, data: bytes) -> None:
-    """A new file (0600) that follows no link and replaces nothing."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(fd, "wb") as file:
-        file.write(data)
-
-
-def _writeread_reference(index_root: str, fetch_id: str, target: str) -> None:
+def _write_reference(index_root: str, fetch_id: str, target: str) -> None:
     os.makedirs(index_root, mode=0o700, exist_ok=True)
     waiting = os.path.join(index_root, f"{INCOMING}{fetch_id}{REFERENCE}")
-    _write_new(waiting, os.fsencode(target) + b"\n")
+    disk.write_new(waiting, os.fsencode(target) + b"\n")
     os.rename(waiting, os.path.join(index_root, fetch_id + REFERENCE))
 
 

@@ -67,11 +67,12 @@ class NetworkAccess(NamedTuple):
 
 
 class Artifacts(NamedTuple):
-    """``[artifacts]``: how long documents stay, and how much of them (10^6 bytes)."""
+    """``[artifacts]``: how long documents stay, how much of them and how much free disk beside them (10^6 bytes)."""
 
     max_age_days: float = 7.0
     max_total_mb: float = 1024.0
     keep_page: bool = True
+    min_free_mb: float = 100.0
 
 
 class Parallel(NamedTuple):
@@ -172,7 +173,12 @@ RULES: dict[str, dict[str, Rule]] = {
         "headed_wait": Number(0, 600),
     },
     "network": {"allow": Network(), "deny": Network()},
-    "artifacts": {"max_age_days": Number(0, 36500), "max_total_mb": Number(0, 1e9), "keep_page": Flag()},
+    "artifacts": {
+        "max_age_days": Number(0, 36500),
+        "max_total_mb": Number(0, 1e9),
+        "keep_page": Flag(),
+        "min_free_mb": Number(0, 1e9),
+    },
     "parallel": {"api_key": _SECRET, "base_url": _URL},
     "jina": {"enabled": Flag(), "api_key": _SECRET, "base_url": _URL},
     "github": {"token": _SECRET, "api_url": _URL},

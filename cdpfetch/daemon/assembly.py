@@ -9,7 +9,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from cdpfetch import artifacts, names
+from cdpfetch import artifacts, disk, names
 from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import Landing, ResponseHead
 from cdpfetch.daemon import mojibake, multipart, verdicts
@@ -34,8 +34,9 @@ _LOW_COVERAGE = 0.25
 class Assembler:
     """Writes documents; ``index_root`` is where ``read`` will look for them."""
 
-    def __init__(self, pool: ExtractPool, index_root: str, *, keep_pages: bool = True) -> None:
+    def __init__(self, pool: ExtractPool, index_root: str, *, keep_pages: bool = True, min_free: int = 0) -> None:
         self._pool = pool
+        self._min_free = min_free  # bytes that are left on the disk
         self._keep_pages = keep_pages  # whether page.html stays when its content was taken
         self._index_root = index_root
 
@@ -54,7 +55,7 @@ class Assembler:
             document["warnings"] += [{"code": "partial", "message": text} for text in landing.partial]
         draft: artifacts.Draft | None = None
         try:
-            draft = artifacts.Draft(options.directory, artifacts.new_fetch_id(options.url))
+            draft = self._draft(options.directory, options.url)
             document["draft"] = draft
             if landing.capture is not None:
                 await self._page(document, draft, landing.capture, landing.head, options, seconds)
@@ -92,7 +93,7 @@ class Assembler:
             excerpt=str(stopped),
             warnings=[{"code": "redirect_not_followed", "message": str(stopped)}],
         )
-        with artifacts.Draft(options.directory, artifacts.new_fetch_id(options.url)) as draft:
+        with self._draft(options.directory, options.url) as draft:
             draft.write("content.md", "content", text, "text/markdown")
             return await in_thread(draft.commit, document, index_root=self._index_root)
 
@@ -125,7 +126,7 @@ class Assembler:
         document = artifacts.new_document(url or f"file://{source}")
         title = os.path.basename(source)
         document.update(kind="local.file", ok=True, title=title, content_type=content_type, bytes=size)
-        with artifacts.Draft(directory, artifacts.new_fetch_id(document["url"])) as draft:
+        with self._draft(directory, document["url"]) as draft:
             job = {
                 "op": "file",
                 "path": source,
@@ -140,6 +141,9 @@ class Assembler:
                 reasons = "; ".join(warning["message"] for warning in answer["warnings"]) or "it holds none"
                 raise CdpFetchError("no_content", f"no text could be taken from {source}: {reasons}")
             return await in_thread(draft.commit, document, index_root=self._index_root)
+
+    def _draft(self, directory: str, url: str) -> artifacts.Draft:
+        return artifacts.Draft(directory, artifacts.new_fetch_id(url), self._min_free)
 
     async def _page(
         self,
@@ -342,20 +346,32 @@ def _unwrap(path: str, content_type: str) -> str:
 
 
 def _take_file(source: str, target: str) -> tuple[int, str]:
-    """Move a download to its place without overwriting anything: (bytes, SHA-256 in hex)."""
-    info = os.lstat(source)
+    """Move a download to its place without overwriting anything: (bytes, SHA-256 in hex).
+
+    What is moved is what was hashed: a regular file with one name, not a link that was put in its place.
+    Raises InvalidRequest, OSError.
+    """
     digest = hashlib.sha256()
-    with open(source, "rb") as file:
+    with open(disk.open_regular(source), "rb") as file:
+        info = os.fstat(file.fileno())
         while chunk := file.read(_HASH_CHUNK):
             digest.update(chunk)
-    try:
-        os.link(source, target, follow_symlinks=False)
-        os.unlink(source)
-    except FileExistsError:
-        raise
-    except OSError:
-        # Another file system, or one without hard links.
-        with open(source, "rb") as file, open(target, "xb") as copy:
-            shutil.copyfileobj(file, copy, _HASH_CHUNK)
-        os.unlink(source)
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Another file system, or one without hard links.
+            file.seek(0)
+            with open(target, "xb", opener=_private) as copy:
+                shutil.copyfileobj(file, copy, _HASH_CHUNK)
+        else:
+            if not os.path.samestat(os.lstat(target), info):
+                os.unlink(target)
+                raise InvalidRequest(f"{source} was replaced while it was moved", "fetch it again")
+    os.unlink(source)
     return info.st_size, digest.hexdigest()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from typing import Any, NamedTuple
 
-from cdpfetch import artifacts
+from cdpfetch import artifacts, disk
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.landing import Landing, NavigationFailed
 from cdpfetch.cdp.lifecycle import Limits
@@ -117,6 +117,7 @@ class FetchService:
         self, options: FetchOptions, client: Hashable, emit: Emit, clock: _Clock, started: list[Navigation]
     ) -> dict[str, Any]:
         """The committed document; raises TimeoutError when the deadline, which begins with the place, is over."""
+        self._require_space(options.directory)
         async with self._lanes_of(options) as lanes:
             url = lanes.parse(options.url)
             lane = await lanes.choose(url)
@@ -138,6 +139,20 @@ class FetchService:
         clock.mark("extract")
         document["timings"] = clock.timings()
         return await self._assembler.commit(document)
+
+    def _require_space(self, directory: str) -> None:
+        """Raises CdpFetchError (``disk_full``): too little is free there, or downloads under way take their quota."""
+        limits = self._config.artifacts
+        disk.require_space(directory, int(limits.min_free_mb * 1_000_000))
+        browser = self._supervisor.browser
+        under_way = sum(download.received for download in browser.downloads.values()) if browser is not None else 0
+        quota = max(int(limits.max_total_mb * 1_000_000), self._config.fetch.max_bytes)
+        if under_way > quota:
+            raise CdpFetchError(
+                "disk_full",
+                f"the downloads under way hold {under_way:,} bytes; all documents together may hold {quota:,}",
+                "fetch it again when they are done, or raise artifacts.max_total_mb",
+            )
 
     @contextlib.asynccontextmanager
     async def _lanes_of(self, options: FetchOptions) -> AsyncIterator[Lanes]:
@@ -182,6 +197,7 @@ class FetchService:
         settings, options, emit = self._config.fetch, visit.options, visit.emit
 
         def progress(received: int, total: int) -> None:
+            self._require_space(self._supervisor.download_dir)
             emit("downloading", receivedBytes=received, totalBytes=total or None)
 
         router = FetchRouter(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from cdpfetch import disk
+
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
 # An outline is for orientation; a hostile page must not make the answer line grow without bound.
@@ -71,9 +73,8 @@ class Extraction(NamedTuple):
         """Write the body into ``out_dir`` and return the worker's answer (JSON-ready).  OSError passes through."""
         content = None
         if self.content is not None:
-            with open(
-                os.path.join(out_dir, self.content.name), "w", encoding="utf-8", errors="replace", newline=""
-            ) as f:
+            path = os.path.join(out_dir, self.content.name)
+            with open(path, "w", encoding="utf-8", errors="replace", newline="", opener=_no_link) as f:
                 f.write(self.content.text)
             content = {"name": self.content.name, "role": self.content.role, "content_type": self.content.content_type}
         return {
@@ -87,6 +88,18 @@ class Extraction(NamedTuple):
             "warnings": list(self.warnings),
             "meta": self.meta,
         }
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Open for writing what is a file of one name, and no link that was planted in its place."""
+    fd = os.open(path, flags & ~os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        disk.require_plain(fd, path)
+        os.ftruncate(fd, 0)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 def warning(code: str, message: str) -> dict[str, str]:

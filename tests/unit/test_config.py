@@ -22,7 +22,7 @@ def test_the_defaults_are_the_documented_ones(home):
     assert found.browser.headless_idle == 60
     assert found.fetch == (6, 15.0, 60.0, 5.0, 104857600, 300.0, (), False, ())
     assert found.challenge == ("headed", 10.0, 20.0)
-    assert found.artifacts == (7, 1024, True)
+    assert found.artifacts == (7, 1024, True, 100)
 
 
 def test_every_key_has_a_rule_that_accepts_its_default():
