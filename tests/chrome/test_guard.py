@@ -129,6 +129,18 @@ async def test_without_the_guard_all_ways_are_open(launch: Launch, site: Site) -
             await tab.close()
 
 
+async def test_without_its_proxy_chrome_resolves_no_name(launch: Launch, site: Site) -> None:
+    """The second lock, alone."""
+    rules = [switch for switch in chrome.switches(1) if switch.startswith("--host-resolver-rules")]
+    async with launch(*rules) as browser:
+        tab = await loose_tab(browser)
+        port = site.server_address[1]
+        assert await go(tab, f"http://localhost:{port}/page") == "net::ERR_NAME_NOT_RESOLVED"
+        assert await go(tab, f"http://quay.example:{port}/page") == "net::ERR_NAME_NOT_RESOLVED"
+        assert site.asked("/page") == 0
+        await tab.close()
+
+
 async def test_rebinding_leads_to_a_refusal(launch: Launch, site: Site) -> None:
     async with Listener() as private, guarded(launch) as (browser, w):
         w.names.known["rebind.example"] = [PUBLIC]
