@@ -48,6 +48,11 @@ class Home:
         return os.path.join(self.root, "artifacts")
 
     @property
+    def sessions(self) -> str:
+        """The sites that have cookies in the profile."""
+        return os.path.join(self.root, "sessions.json")
+
+    @property
     def logs(self) -> str:
         return os.path.join(self.root, "logs")
 
@@ -136,6 +141,24 @@ def ensure_private_dir(path: str) -> None:
             os.fchmod(fd, 0o700)
     finally:
         os.close(fd)
+
+
+def open_private(path: str, flags: int) -> int:
+    """A descriptor of a plain file of ours (made with mode 0600 where there is none); judged after it was opened.
+
+    A link, a file with a second name, another user's file and what is no regular file are refused, not repaired.
+    Raises CdpFetchError(config_error).
+    """
+    try:
+        # Not to wait for the other end of a pipe that was put there.
+        fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise directory_error(path, error) from error
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1 or info.st_uid != os.getuid():
+        os.close(fd)
+        raise CdpFetchError("config_error", f"{path} is not a plain file of ours", "remove it")
+    return fd
 
 
 def directory_error(path: str, error: OSError) -> CdpFetchError:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from cdpfetch import process
 from cdpfetch.connection import NotRunning, dial
 from cdpfetch.errors import CODES, CdpFetchError, DaemonUnavailable
-from cdpfetch.paths import HOME_VARIABLE, directory_error, ensure_private_dir
+from cdpfetch.paths import HOME_VARIABLE, ensure_private_dir, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,10 +153,7 @@ def _start_lock(home: Home, deadline: float) -> Iterator[None]:
     """Only one client at a time starts a daemon."""
     import fcntl
 
-    try:
-        fd = os.open(home.start_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise directory_error(home.run, error) from error
+    fd = open_private(home.start_lock, os.O_RDWR)
     try:
         while True:
             try:
@@ -228,9 +225,7 @@ def _spawn_detached(home: Home, writer: int, environment: dict[str, str]) -> Non
     The shell ends at once, so that the daemon is never our child and leaves no zombie behind in a long-lived client.
     """
     ready_fd = 3 if writer != 3 else 4
-    log = _above_standard(
-        os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    )
+    log = _above_standard(open_private(home.log, os.O_WRONLY | os.O_APPEND))
     try:
         actions: list[tuple[Any, ...]] = [
             (os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited() if fd > 2 and fd not in (writer, log)

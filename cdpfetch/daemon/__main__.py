@@ -9,6 +9,7 @@ import logging
 import logging.handlers
 import os
 import sys
+from io import TextIOWrapper
 from typing import Any
 
 from cdpfetch import config, paths
@@ -59,22 +60,21 @@ def main(argv: list[str] | None = None) -> int:
 def set_up_log(home: paths.Home, verbose: bool) -> None:
     """Log to the home's rotated file (0600), and to standard error when asked."""
     paths.ensure_private_dir(home.logs)
-    previous = os.umask(0o177)
-    try:
-        handler: logging.Handler = logging.handlers.RotatingFileHandler(
-            home.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8"
-        )
-    except OSError as error:
-        raise paths.directory_error(home.log, error) from error
-    finally:
-        os.umask(previous)
+    handler = _PrivateLog(home.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if verbose else logging.INFO)
-    handlers = [handler, logging.StreamHandler()] if verbose else [handler]
+    handlers: list[logging.Handler] = [handler, logging.StreamHandler()] if verbose else [handler]
     for each in handlers:
         each.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(each)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+class _PrivateLog(logging.handlers.RotatingFileHandler):
+    """A rotated log that is opened as a plain file of ours (0600), or not at all."""
+
+    def _open(self) -> TextIOWrapper:
+        return os.fdopen(paths.open_private(self.baseFilename, os.O_WRONLY | os.O_APPEND), "a", encoding=self.encoding)
 
 
 class _Report:

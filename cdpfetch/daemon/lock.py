@@ -28,14 +28,8 @@ class InstanceLock:
         """
         for directory in (self._home.root, self._home.run):
             paths.ensure_private_dir(directory)
+        fd = paths.open_private(self._home.lock, os.O_RDWR)
         try:
-            fd = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise paths.directory_error(self._home.lock, error) from error
-        try:
-            info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1 or info.st_uid != os.getuid():
-                raise CdpFetchError("config_error", f"{self._home.lock} is not a plain file of ours", "remove it")
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
@@ -46,11 +40,12 @@ class InstanceLock:
         self._fd = fd
 
     def write_pidfile(self, version: str) -> None:
-        """Say who we are: one JSON line, replaced atomically."""
+        """Say who we are: one JSON line, replaced atomically.  Raises CdpFetchError(config_error)."""
         pid = os.getpid()
         record = {"pid": pid, "started": process.start_time(pid), "version": version}
         temporary = self._home.pidfile + ".new"
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = paths.open_private(temporary, os.O_WRONLY)
+        os.ftruncate(fd, 0)  # not by opening it, which would be before it was judged
         with open(fd, "w", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
         os.replace(temporary, self._home.pidfile)
@@ -63,8 +58,9 @@ class InstanceLock:
         """
         path = self._home.socket
         with contextlib.suppress(FileNotFoundError):
-            if not stat.S_ISSOCK(os.lstat(path).st_mode):
-                raise CdpFetchError("config_error", f"{path} is not a socket", "remove it")
+            info = os.lstat(path)
+            if not stat.S_ISSOCK(info.st_mode) or info.st_uid != os.getuid():
+                raise CdpFetchError("config_error", f"{path} is not a socket of ours", "remove it")
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
                 probe.settimeout(1.0)
                 try:

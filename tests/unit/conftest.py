@@ -9,6 +9,7 @@ import pytest
 
 from cdpfetch import paths, process, starting, wire
 
+STRANGER = 54321  # the number of another user
 FAKE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fake_daemon.py")
 
 
@@ -60,3 +61,16 @@ def fake(tmp_path, monkeypatch):
 def short_silence(monkeypatch):
     """A wedged daemon is noticed within half a second."""
     monkeypatch.setattr(wire, "SILENCE", 0.5)
+
+
+@pytest.fixture
+def foreign(monkeypatch):
+    """Makes something another user's: for real where this user may, else by being somebody else."""
+
+    def change(path):
+        if os.geteuid() == 0:
+            os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
+        else:
+            monkeypatch.setattr(os, "getuid", lambda: STRANGER)
+
+    return change

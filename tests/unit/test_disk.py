@@ -15,7 +15,6 @@ from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.extract.result import Extraction, content_body
 
 ID = "example.com-hello-0123abcd"
-STRANGER = 54321
 
 
 @pytest.fixture
@@ -27,19 +26,6 @@ def victim(tmp_path):
     yield place
     assert os.listdir(place) == ["metadata.json"]
     assert (place / "metadata.json").read_text() == "mine"
-
-
-@pytest.fixture
-def foreign(monkeypatch):
-    """Makes something another user's: for real where this user may, else by being somebody else."""
-
-    def change(path):
-        if os.geteuid() == 0:
-            os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
-        else:
-            monkeypatch.setattr(os, "getuid", lambda: STRANGER)
-
-    return change
 
 
 def commit(root):
