@@ -32,6 +32,7 @@ OWNERS = {
     "charset_normalizer": {"extract"},
     "kreuzberg": {"extract"},
     "lxml": {"extract"},
+    "publicsuffixlist": {"daemon"},
     "tomlkit": {"configfile"},
     "readability": {"extract"},
     "trafilatura": {"extract"},
