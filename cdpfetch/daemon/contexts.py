@@ -8,7 +8,7 @@ import time
 
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.tab import Tab
-from cdpfetch.daemon.guard import chrome
+from cdpfetch.daemon.guard import canary, chrome
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import PROFILE
 
@@ -27,6 +27,7 @@ class _Context:
         self.lane = lane
         self.born = time.monotonic()
         self.made = 0  # tabs so far
+        self.proved = False  # whether its traffic has been seen to pass the guard
         self.tabs: set[str] = set()  # target ids of those that are open
 
     @property
@@ -45,7 +46,10 @@ class Contexts:
         self._all: set[_Context] = set()  # with those that only wait for their last tab
 
     async def new_tab(self, lane: str) -> Tab:
-        """A prepared tab of a lane.  Raises CdpError."""
+        """A prepared tab of a lane.
+
+        Raises CdpError; CdpFetchError (``browser_failed``) when the lane's traffic does not pass the guard.
+        """
         if lane == PROFILE:
             return await self._browser.new_tab()
         async with self._making:
@@ -56,6 +60,13 @@ class Contexts:
         tab = await self._browser.new_tab(context.id)
         context.tabs.add(tab.target_id)
         tab.session.on_closed(lambda cause: self._tab_closed(context, tab.target_id))
+        if not context.proved:
+            try:
+                await canary.prove(self._guard, lane, tab)
+            except BaseException:
+                await tab.close()
+                raise
+            context.proved = True
         return tab
 
     def end(self, lane: str) -> None:

@@ -15,6 +15,7 @@ from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE
 from cdpfetch.daemon.plan import FairQueue
 from cdpfetch.daemon.supervisor import Supervisor
+from cdpfetch.errors import CdpFetchError
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ class TabPool:
                     await tab.close()
                     return
                 spares.append(tab)
-        except CdpError as error:
+        except (CdpError, CdpFetchError) as error:
             log.debug("no spare tab could be made: %s", error)
 
     async def close(self) -> None:

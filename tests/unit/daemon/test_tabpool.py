@@ -16,6 +16,7 @@ from cdpfetch.cdp.connection import Connection
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.transport import PipeTransport
 from cdpfetch.daemon import contexts
+from cdpfetch.daemon.guard import canary
 from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE
 from cdpfetch.daemon.tabpool import SPARES, TabPool
 from cdpfetch.errors import CdpFetchError
@@ -75,6 +76,18 @@ class Bench:
         """Let everything that can happen happen: what is sent to Chrome is answered."""
         for _ in range(30):
             await self.supervisor.browser.connection.root.execute("A.round-trip")
+
+
+@pytest.fixture(autouse=True)
+def proof(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The proof that a lane's traffic passes the guard, which a scripted Chrome can't give."""
+    asked: list[str] = []
+
+    async def prove(guard: object, lane: str, tab: object) -> None:
+        asked.append(lane)
+
+    monkeypatch.setattr(canary, "prove", prove)
+    return asked
 
 
 @asynccontextmanager
@@ -165,10 +178,11 @@ async def test_a_spare_tab_that_has_died_is_not_handed_out() -> None:
 # lanes
 
 
-async def test_the_anonymous_lane_has_a_context_of_its_own_behind_its_own_proxy() -> None:
+async def test_the_anonymous_lane_has_a_context_of_its_own_behind_its_own_proxy(proof: list[str]) -> None:
     async with bench(6) as b:
         tasks = [b.hold("p"), b.hold("a", lane=ANONYMOUS), b.hold("b", lane=ANONYMOUS)]
         await b.settled()
+        assert set(proof) == {ANONYMOUS}
         (made,) = (m["params"] for m in b.chrome.received if m["method"] == "Target.createBrowserContext")
         assert made["proxyServer"] == "socks5://127.0.0.1:4711"
         assert made["proxyBypassList"] == "<-loopback>", "without it loopback would be open"
