@@ -25,6 +25,7 @@ _PARSER_DEPTH = "Excessive depth"
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,500}\?>")
 # What XML 1.0 can't hold, and so neither can the tree; lone surrogates are no characters at all.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\ufffe\uffff]")
+_EARLY_ENDS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _NO_ATTRIBUTES: dict[str, str] = {}
@@ -158,7 +159,8 @@ class Node:
 def parse(html: str) -> Element | None:
     """The lxml root of ``html``, or None when there is nothing in it.  Never raises for bad markup, but MemoryError."""
     html = _FORBIDDEN.sub("", _XML_DECLARATION.sub("", html, count=1))
-    html = _SURROGATES.sub("\ufffd", html)
+    # Browsers go on after these; libxml2 would begin another document.
+    html = _EARLY_ENDS.sub("", _SURROGATES.sub("\ufffd", html))
     if not html.strip():
         return None
     root, deep = _parse(html)

@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
+from cdpfetch import process
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.extract import sandbox
 from cdpfetch.extract.process import WorkerDied, WorkerProcess
 
 if TYPE_CHECKING:
@@ -71,10 +73,16 @@ class ExtractPool:
         """How many workers are ready."""
         return sum(slot.is_ready for slot in self._slots)
 
+    @property
+    def exposed(self) -> bool:
+        """Whether a worker runs that the kernel does not shut off from the network."""
+        return any(slot.is_exposed for slot in self._slots)
+
     async def start(self) -> None:
         """Begin to start all workers; returns at once."""
         if self._closed:
             raise ExtractionFailed("closed", "the extraction pool is closed")
+        sandbox.sweep(lambda pid: process.start_time(pid) is not None)
         for slot in self._slots:
             slot.boot()
 
@@ -148,6 +156,10 @@ class _Slot:
         if boot is None or not boot.done() or boot.cancelled() or boot.exception() is not None:
             return False
         return boot.result().alive
+
+    @property
+    def is_exposed(self) -> bool:
+        return self.is_ready and self._boot is not None and self._boot.result().sandbox != sandbox.CLOSED
 
     def boot(self) -> asyncio.Task[WorkerProcess]:
         """The task that gives the ready worker; started when there is none, or when the last one failed."""

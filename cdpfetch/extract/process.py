@@ -12,6 +12,7 @@ from collections import deque
 from typing import Any, Self
 
 import cdpfetch
+from cdpfetch.extract import sandbox
 
 # An answer holds an outline and facts, never content.
 _MAX_LINE = 8 << 20
@@ -27,8 +28,10 @@ class WorkerDied(Exception):
 class WorkerProcess:
     """A started worker; made by `start`, ended by `close`."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, folder: str) -> None:
         self._process = process
+        self._folder = folder  # for its temporary files; removed by close()
+        self.sandbox = ""  # how far it is shut off, once it is ready
         self._ids = itertools.count(1)
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
@@ -48,23 +51,30 @@ class WorkerProcess:
     @classmethod
     async def start(cls, memory_mb: int, seconds: float) -> Self:
         """Start a worker and wait until it is ready.  Raises WorkerDied."""
+        folder: str | None = None
         try:
+            folder = sandbox.make_folder()
             process = await asyncio.create_subprocess_exec(
-                *command(memory_mb),
+                *command(memory_mb, folder),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=environment(),
                 limit=_MAX_LINE,
             )
-        except OSError as error:
-            raise WorkerDied(f"it cannot be started: {error}") from None
-        worker = cls(process)
+        except BaseException as error:
+            if folder is not None:
+                sandbox.remove_folder(folder)
+            if isinstance(error, OSError):
+                raise WorkerDied(f"it cannot be started: {error}") from None
+            raise
+        worker = cls(process, folder)
         try:
             async with asyncio.timeout(seconds):
                 message = await worker._read()
             if message.get("ready") is not True:
                 raise WorkerDied(f"its first line is {message!r:.200}")
+            worker.sandbox = str(message.get("sandbox"))
         except TimeoutError:
             await worker.close()
             raise WorkerDied(f"it was not ready within {seconds:g} s") from None
@@ -134,6 +144,7 @@ class WorkerProcess:
         if self._process.stdin is not None:
             self._process.stdin.close()
         await self._process.wait()
+        sandbox.remove_folder(self._folder)
         if not self._drain.done():
             # Killed, so standard error ends by itself, unless something else holds it.
             await asyncio.wait({self._drain}, timeout=1.0)
@@ -147,19 +158,19 @@ class WorkerProcess:
                     pass
 
 
-def command(memory_mb: int) -> list[str]:
-    """The worker's command line."""
+def command(memory_mb: int, folder: str | None = None) -> list[str]:
+    """The worker's command line; ``folder`` is for its temporary files."""
     # -P: a module in the daemon's working directory must not be imported in place of ours.
     arguments = ["-P", "-m", "cdpfetch.extract.worker", "--memory-mb", str(memory_mb), "--parent", str(os.getpid())]
-    return [sys.executable, *arguments]
+    return [sys.executable, *arguments, *(["--folder", folder] if folder else [])]
 
 
 def environment() -> dict[str, str]:
-    """The worker's environment: ours, with the place of this package first, so that it runs the same code."""
+    """The worker's environment: what it needs of ours, and the place of this package first, to run the same code."""
     place = os.path.dirname(os.path.dirname(os.path.abspath(cdpfetch.__file__)))
     rest = os.environ.get("PYTHONPATH")
     return {
-        **os.environ,
+        **sandbox.environment(os.environ),
         "PYTHONPATH": place + (os.pathsep + rest if rest else ""),
         "PYTHONSAFEPATH": "1",
         # The arenas of many threads would be counted against the cap on address space.

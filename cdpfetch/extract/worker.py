@@ -1,8 +1,9 @@
-"""The extraction worker: ``python -m cdpfetch.extract.worker [--memory-mb N] [--parent PID]``.
+"""The extraction worker: ``python -m cdpfetch.extract.worker [--memory-mb N] [--parent PID] [--folder DIR]``.
 
 One JSON object a line on standard input (jobs) and standard output (answers), correlated by ``id``.  The first line out
-is ``{"ready": true, "pid": N}``, written when everything is imported and has run once.  Content never rides the pipe:
-jobs name files, answers name files written into the job's ``out_dir``.
+is ``{"ready": true, "pid": N, "sandbox": "closed"}``, written when everything is imported and has run once (``sandbox``:
+how far the process is shut off).  Content never rides the pipe: jobs name files, answers name files written into the
+job's ``out_dir``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from cdpfetch.extract import limits
+from cdpfetch.extract import limits, sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,9 @@ def run_one(line: bytes, run_job: Callable[[Job], Answer]) -> Answer:
     try:
         job = json.loads(line)
         job_id = job.get("id")
-        limits.arm_alarm(float(job.get("deadline") or _DEFAULT_DEADLINE) + _ALARM_GRACE)
+        seconds = float(job.get("deadline") or _DEFAULT_DEADLINE)
+        limits.arm_alarm(seconds + _ALARM_GRACE)
+        sandbox.allow_cpu(seconds)
         return {"id": job_id, "answer": run_job(job)}
     except MemoryError:
         # What is left of the heap can't be trusted to be enough for the next job.
@@ -58,14 +61,16 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
 
 
-def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Answer line after line until the input ends."""
+def serve(jobs: BinaryIO, answers: BinaryIO, confined: str, folder: str | None) -> None:
+    """Answer line after line until the input ends; ``folder`` is emptied after each."""
     from cdpfetch.extract.jobs import run_job, warm
 
     warm()
-    send(answers, {"ready": True, "pid": os.getpid()})
+    send(answers, {"ready": True, "pid": os.getpid(), "sandbox": confined})
     for line in jobs:
         answer = run_one(line, run_job)
+        if folder is not None:
+            sandbox.empty(folder)
         answer["rss_mb"] = round(limits.resident_mb(), 1)
         send(answers, answer)
         if answer.get("retire"):
@@ -82,13 +87,17 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="cdpfetch.extract.worker", description=__doc__)
     parser.add_argument("--memory-mb", type=int, default=2048, help="cap of the address space; 0 = none")
     parser.add_argument("--parent", type=int, default=0, help="end at once unless this is the parent process")
+    parser.add_argument("--folder", help="for temporary files; emptied after each job")
     options = parser.parse_args(argv)
+    confined = sandbox.enter()
     limits.die_with_parent(options.parent)
+    if options.folder:
+        os.environ["TMPDIR"] = options.folder
     limits.no_core_files()
     limits.cap_memory(options.memory_mb)
     answers = private_stdout()
     try:
-        serve(sys.stdin.buffer, answers)
+        serve(sys.stdin.buffer, answers, confined, options.folder)
     except (BrokenPipeError, KeyboardInterrupt):
         # The parent is gone, or is being interrupted together with us.
         os._exit(0)

@@ -33,6 +33,7 @@ _CONSENT = re.compile(r"cookie|consent|gdpr|privacy")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 # Set at capture on what the browser does not render.
 HIDDEN_MARK = "data-cdpfetch-hidden"
+_STREAMED = re.compile(r"S:[0-9a-f]+\Z")
 # Characters that make a page by themselves.
 _SOME_TEXT = 100
 # A hidden element that holds more of the page's text than this is what the page is about: a script shows it later,
@@ -123,6 +124,9 @@ def _is_hidden(node: Node, controlled: set[str]) -> bool:
 
 def _says_hidden(node: Node) -> bool:
     attrs = node.attrs
+    if _STREAMED.match(attrs.get("id", "")):
+        # React sends late parts in hidden boxes, and a script moves them: without it they are all there is.
+        return False
     if HIDDEN_MARK in attrs:
         return True
     if "hidden" in attrs and attrs["hidden"].lower() != "until-found" and node.tag != "body":

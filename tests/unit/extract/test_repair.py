@@ -167,5 +167,14 @@ def test_deep_nesting_keeps_its_words(depth: int) -> None:
     assert text == "deepest words\n\nafter"
 
 
+def test_what_stands_after_the_end_of_the_document_belongs_to_it() -> None:
+    html = "<html><body><header>a</header></body></html><div>after words</div></body></html><p>more</p>"
+    assert md(html) == "a\n\nafter words\n\nmore"
+
+
+def test_streamed_parts_that_no_script_moved_stay() -> None:
+    assert "late words" in md('<p>Early words.</p><div hidden id="S:0" data-cdpfetch-hidden=""><p>late words</p></div>')
+
+
 def test_elements_without_a_body_tag_are_content() -> None:
     assert md("<title>t</title><main><p>words</p></main>") == "words"

@@ -12,6 +12,9 @@ from cdpfetch.extract import limits
 from cdpfetch.extract.process import command, environment
 
 
+SANDBOX = "closed" if sys.platform == "linux" else "python"
+
+
 def start(*extra: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*command(2048), *extra],
@@ -26,7 +29,7 @@ def test_it_says_ready_and_ends_with_its_input() -> None:
     with start() as worker:
         assert worker.stdout is not None
         assert worker.stdin is not None
-        assert json.loads(worker.stdout.readline()) == {"ready": True, "pid": worker.pid}
+        assert json.loads(worker.stdout.readline()) == {"ready": True, "pid": worker.pid, "sandbox": SANDBOX}
         worker.stdin.close()
         assert worker.wait(20) == 0
 
