@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,18 +77,9 @@ def own(chrome: str, shared_site: Site, tmp_path: Path) -> Iterator[Command]:
 
 
 @pytest.fixture(scope="session")
-def shared_tls_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsSite]:
-    folder = tmp_path_factory.mktemp("tls")
-    certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=quay.invalid"),
-            *("-keyout", key, "-out", certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    with TlsSite(certificate, key) as site:
+def shared_tls_site() -> Iterator[TlsSite]:
+    folder = Path(__file__).parents[1] / "fixtures" / "tls"
+    with TlsSite(str(folder / "cert.pem"), str(folder / "key.pem")) as site:
         yield site
 
 
