@@ -41,9 +41,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _X32 = 0x40000000
-# Machine -> (its number in the audit interface, the numbers of the refused calls), in this order: socket, io_uring_setup,
-# execve, execveat, ptrace, process_vm_readv, process_vm_writev, pidfd_open, pidfd_getfd, kill, rt_sigqueueinfo, mount,
-# unshare, setns, bpf, perf_event_open, userfaultfd.
+# Machine -> (its number in the audit interface, the numbers of the refused calls).  Those are, in this order: socket,
+# io_uring_setup, execve, execveat, ptrace, process_vm_readv, process_vm_writev, pidfd_open, pidfd_getfd, kill,
+# rt_sigqueueinfo, mount, unshare, setns, bpf, perf_event_open, userfaultfd.
 _MACHINES = {
     "x86_64": (0xC000003E, (41, 425, 59, 322, 101, 310, 311, 434, 438, 62, 129, 165, 272, 308, 321, 298, 323)),
     "aarch64": (0xC00000B7, (198, 425, 221, 281, 117, 270, 271, 434, 438, 129, 138, 40, 97, 268, 280, 241, 282)),

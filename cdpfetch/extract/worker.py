@@ -1,9 +1,9 @@
 """The extraction worker: ``python -m cdpfetch.extract.worker [--memory-mb N] [--parent PID] [--folder DIR]``.
 
 One JSON object a line on standard input (jobs) and standard output (answers), correlated by ``id``.  The first line out
-is ``{"ready": true, "pid": N, "sandbox": "closed"}``, written when everything is imported and has run once (``sandbox``:
-how far the process is shut off).  Content never rides the pipe: jobs name files, answers name files written into the
-job's ``out_dir``.
+is ``{"ready": true, "pid": N, "sandbox": "closed"}``, written when everything is imported and has run once; ``sandbox``
+says how far the process is shut off.  Content never rides the pipe: jobs name files, answers name files written into
+the job's ``out_dir``.
 """
 
 from __future__ import annotations
