@@ -59,10 +59,13 @@ def read(
         return client.read(fetch_id, format=format, offset=offset, limit=limit, section=section, find=find)
 
 
-def open_browser(url: str | None = None, *, home: str | None = None) -> dict[str, Any]:
-    """Open the visible browser window on the shared profile; while it is open nothing is fetched."""
+def open_browser(url: str | None = None, *, wait: bool = False, home: str | None = None) -> dict[str, Any]:
+    """Open the visible browser window on the shared profile; while it is open nothing is fetched.
+
+    ``wait``: return when the user has closed it.
+    """
     with Client(home) as client:
-        return client.open_browser(url)
+        return client.open_browser(url, wait=wait)
 
 
 def close_browser(*, home: str | None = None) -> dict[str, Any]:

@@ -74,6 +74,18 @@ def fetch_fields(home: Home, options: Mapping[str, Any]) -> Message:
     return fields
 
 
+def window_fields(url: str | None, wait: bool, environment: Mapping[str, str] | None) -> Message:
+    """The fields of ``open-browser``, with the display of ``environment`` (default: ours), which a daemon may lack."""
+    environ = os.environ if environment is None else environment
+    display = {name: environ[name] for name in wire.DISPLAY_VARIABLES if environ.get(name)}
+    fields: Message = {"environment": display} if display else {}
+    if url is not None:
+        fields["url"] = url
+    if wait:
+        fields["wait"] = True
+    return fields
+
+
 def _plain(value: Any) -> Any:
     """The JSON form of an option's value."""
     if isinstance(value, tuple | set | frozenset):

@@ -135,14 +135,27 @@ class Client:
         with Client(self.home, start=False) as client:
             return client.request("status", timeout=30)
 
-    def open_browser(self, url: str | None = None) -> Message:
-        """Open the visible browser window on the shared profile."""
-        fields: Message = {"url": url} if url else {}
-        return self.request("open-browser", **fields)
+    def open_browser(
+        self, url: str | None = None, *, wait: bool = False, on_status: Callable[[Message], None] | None = None
+    ) -> Message:
+        """Open the visible browser window on the shared profile; while it is open nothing is fetched.
+
+        ``wait``: return when the user has closed it; ``on_status`` hears of its opening then.
+        """
+        return self.request("open-browser", on_status=on_status, **calls.window_fields(url, wait, self.environment))
 
     def close_browser(self) -> Message:
         """Close the visible browser window."""
         return self.request("close-browser")
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The sites that have cookies in the profile, with names and ends of the cookies, never their values."""
+        return list((self.request("sessions"))["sites"])
+
+    def clear_sessions(self, site: str | None = None) -> Message:
+        """Remove the cookies and stored data of one site, or of all; the result has ``sites`` and ``cookies``."""
+        fields: Message = {"site": site} if site is not None else {}
+        return self.request("sessions", action="clear", **fields)
 
     def stop(self) -> bool:
         """Shut the daemon down, with its browser, and wait until it is gone; False when none ran.

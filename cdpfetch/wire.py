@@ -23,7 +23,7 @@ SILENCE = 20.0
 
 Message = dict[str, "Any"]
 
-STAGES = ("queued", "started", "navigating", "settling", "downloading", "challenge", "extracting")
+STAGES = ("queued", "started", "navigating", "settling", "downloading", "challenge", "extracting", "interactive")
 
 # The fields of each op: name -> (types, required).  ``id`` and ``op`` are common to all.
 _STR: tuple[type, ...] = (str,)
@@ -54,16 +54,22 @@ OPS: dict[str, dict[str, tuple[tuple[type, ...], bool]]] = {
         "extractor": (_STR, False),
         "deadline": (_NUM, False),
     },
-    "open-browser": {"url": (_STR, False)},
+    # ``environment``: the caller's display, which a daemon need not have (see DISPLAY_VARIABLES).
+    "open-browser": {"url": (_STR, False), "wait": (_BOOL, False), "environment": ((dict,), False)},
     "close-browser": {},
+    "sessions": {"action": (_STR, False), "site": (_STR, False)},
     "status": {},
     "cancel": {"target": ((str, int), True)},
     "shutdown": {"drain": (_BOOL, False)},
 }
 
+# The variables by which a program finds the user's display; the only ones that ``open-browser`` passes on.
+DISPLAY_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+
 CHOICES: dict[str, tuple[str, ...]] = {
     "format": ("markdown", "text", "html", "source"),
     "redirects": ("follow", "same-host"),
+    "action": ("list", "clear"),
 }
 
 

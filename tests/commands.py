@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cdpfetch import paths, process, starting
+from cdpfetch import paths, process, starting, wire
 
 ROOT = str(Path(__file__).resolve().parents[1])
 # Seconds that any call of the command may take here.
@@ -37,6 +37,7 @@ class Command:
 
     def __init__(self, root: Path, allow: list[str]) -> None:
         self.home = paths.Home(str(root))
+        self.display: str | None = None  # the X display that calls are given
         os.makedirs(root, 0o700)
         self.configure(f"[network]\nallow = {json.dumps(allow)}\n")
 
@@ -50,6 +51,10 @@ class Command:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CDPFETCH_")}
         if "CDPFETCH_CHROME" in os.environ:
             kept["CDPFETCH_CHROME"] = os.environ["CDPFETCH_CHROME"]
+        for name in wire.DISPLAY_VARIABLES:
+            kept.pop(name, None)
+        if self.display is not None:
+            kept["DISPLAY"] = self.display
         return {**kept, "CDPFETCH_HOME": self.home.root, "PYTHONPATH": ROOT}
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import os
+import secrets
 import select
 import socket
 import socketserver
@@ -14,7 +16,7 @@ import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import leaks
 
@@ -121,6 +123,7 @@ class Site(socketserver.ThreadingTCPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.requests: list[tuple[str, str, dict[str, str]]] = []
+        self.members: set[str] = set()  # the session cookies of those who have signed in
         self.closing = threading.Event()
         self.gates: dict[str, threading.Event] = {}
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -295,6 +298,67 @@ def _(h: Handler) -> None:
             "root.getElementById('inner').attachShadow({mode: 'closed'}).innerHTML = '<p>Deeper words OYSTER-6</p>'</script>"
         )
     )
+
+
+# ---- a site to sign in to: redirects, a session cookie, and a token that a script keeps
+
+
+@route("/members/private")
+def _(h: Handler) -> None:
+    if _member(h) not in h.server.members:
+        h.redirect("/members/sign-in?next=" + quote(h.path))
+        return
+    h.reply(
+        body=page(
+            f"<main><h1>Members</h1><p>The code is GANNET-41. {PROSE * 2}</p><p id=token>No token.</p></main><script>"
+            "fetch('/members/account', {headers: {'X-Token': localStorage.token || ''}}).then(r => r.text())"
+            ".then(t => { token.textContent = t; document.title = 'Members' })</script>",
+            "Loading",
+        )
+    )
+
+
+@route("/members/account")
+def _(h: Handler) -> None:
+    good = h.headers.get("X-Token") == "tok-" + _member(h)
+    h.reply(body="The token is good." if good else "The token is not good.", kind="text/plain")
+
+
+@route("/members/sign-in")
+def _(h: Handler) -> None:
+    onward = h.query.get("next", "/members/private")
+    if h.command == "POST":
+        given = parse_qs(h.rfile.read(int(h.headers["Content-Length"])).decode())
+        if given.get("password") == ["tide"]:
+            member = secrets.token_hex(8)
+            h.server.members.add(member)
+            script = f"<script>localStorage.token = 'tok-{member}'; location.replace({json.dumps(onward)})</script>"
+            h.reply(body=page(script), Set_Cookie=f"member={member}; Path=/; HttpOnly; SameSite=Lax")
+            return
+    h.reply(
+        body=page(
+            "<h1>Sign in</h1><form method=post><label>Password <input type=password name=password autofocus></label>"
+            "<button>Sign in</button></form>"
+            "<script>if (navigator.webdriver) { document.title = 'No robots'; document.forms[0].onsubmit = () => false }</script>",
+            "Sign in",
+        )
+    )
+
+
+@route("/members/sign-out")
+def _(h: Handler) -> None:
+    h.server.members.discard(_member(h))
+    h.reply(
+        body=page(
+            f"<h1>Signed out</h1><p>{PROSE * 3}</p><script>localStorage.removeItem('token')</script>", "Signed out"
+        ),
+        Set_Cookie="member=; Path=/; Max-Age=0",
+    )
+
+
+def _member(h: Handler) -> str:
+    cookies = dict(pair.strip().partition("=")[::2] for pair in h.headers.get("Cookie", "").split(";"))
+    return cookies.get("member", "")
 
 
 # ---- redirects

@@ -25,6 +25,7 @@ VERBS = {
     "config": ("settings", "show or change the settings"),
     "open-browser": ("daemons", "open a browser window on the shared profile, to sign in"),
     "close-browser": ("daemons", "close that browser window"),
+    "sessions": ("daemons", "list or clear the sites that the profile is signed in to"),
     "daemon": ("daemons", "run the daemon in the foreground"),
 }
 EPILOG = """\

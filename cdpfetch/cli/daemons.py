@@ -71,7 +71,8 @@ def _browser_line(browser: dict[str, Any]) -> str:
     if browser.get("pid"):
         parts.append(f"process {browser['pid']}")
         parts.append("sandboxed" if browser.get("sandboxed") else "without sandbox")
-        parts.append(f"{browser.get('tabs', 0)} tabs")
+        if browser.get("state") != "interactive":
+            parts.append(f"{browser.get('tabs', 0)} tabs")
     if browser.get("executable"):
         parts.append(str(browser["executable"]))
     return ", ".join(parts)
@@ -117,13 +118,21 @@ def run_open_browser(arguments: list[str]) -> int:
         "open-browser",
         "Open a browser window on the shared profile, to sign in where fetches need it.  While it is open nothing is "
         "fetched; quit the browser to go on.",
-        "  cdpfetch open-browser https://example.com/login\n",
+        "  cdpfetch open-browser https://example.com/login\n  cdpfetch open-browser --wait https://example.com/login\n",
     )
     parser.add_argument("url", nargs="?", metavar="URL")
+    parser.add_argument("--wait", action="store_true", help="return when the browser has been closed")
     given = parser.parse_args(arguments)
+
+    def opened(_event: dict[str, Any]) -> None:
+        write("the browser is open; quit it to resume fetching\n")
+
     with Client() as client:
-        client.open_browser(given.url)
-    write("the browser is open; quit it to resume fetching\n")
+        result = client.open_browser(given.url, wait=given.wait, on_status=opened)
+    if given.wait:
+        write(f"the browser is closed; the profile is signed in to {count(result.get('sites', 0), 'site')}\n")
+    else:
+        opened(result)
     return EXIT_OK
 
 
@@ -131,9 +140,60 @@ def run_close_browser(arguments: list[str]) -> int:
     """Close the visible window."""
     Parser("close-browser", "Close the browser window that open-browser opened.").parse_args(arguments)
     with Client(start=False) as client:
-        client.close_browser()
-    write("the browser is closed\n")
+        closed = client.close_browser().get("closed")
+    write("no browser window was open\n" if closed is False else "the browser is closed\n")
     return EXIT_OK
+
+
+def run_sessions(arguments: list[str]) -> int:
+    """List or clear what the profile is signed in to."""
+    parser = Parser(
+        "sessions",
+        "List the sites that have cookies in the profile, and when these end; their values are never shown.  `clear` "
+        "removes cookies and stored data, of one site or of all.",
+        "  cdpfetch sessions\n  cdpfetch sessions clear example.com\n  cdpfetch sessions clear\n",
+    )
+    parser.add_argument("action", nargs="?", choices=("list", "clear"), default="list", metavar="list|clear")
+    parser.add_argument("site", nargs="?", metavar="SITE")
+    parser.add_json()
+    given = parser.parse_args(arguments)
+    if given.action == "list" and given.site is not None:
+        parser.error("SITE is for clear")
+    with Client() as client:
+        if given.action == "clear":
+            done = client.clear_sessions(given.site)
+            removed = {"sites": done["sites"], "cookies": done["cookies"]}
+            if given.json:
+                print_json(removed)
+            else:
+                write(f"removed {count(done['cookies'], 'cookie')} of {count(len(done['sites']), 'site')}\n")
+            return EXIT_OK
+        sites = client.sessions()
+    for site in sites:
+        if given.json:
+            print_json(snake_keys(site))
+        else:
+            write("\n".join(_session_lines(site)) + "\n")
+    if not sites and not given.json:
+        write("no site has cookies in the profile; sign in with: cdpfetch open-browser URL\n")
+    return EXIT_OK
+
+
+def _session_lines(site: dict[str, Any]) -> list[str]:
+    from cdpfetch.delivery import one_line
+
+    note = "" if site["recorded"] else "  (visited without it: not signed in to in the window)"
+    lines = [f"{site['site']}{note}"]
+    lines += [
+        one_line(f"{cookie['name']} ({cookie['domain']}{cookie['path']}): {cookie['expires'] or 'session'}")
+        for cookie in site["cookies"]
+    ]
+    return [lines[0], *(f"   {line}" for line in lines[1:])]
+
+
+def count(number: int, noun: str) -> str:
+    """``1 site``, ``2 sites``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def run_daemon(arguments: list[str]) -> int:

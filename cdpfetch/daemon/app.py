@@ -19,9 +19,11 @@ from cdpfetch.daemon.fetch import FetchService
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.guard.upstream import Upstream
 from cdpfetch.daemon.handlers import Handlers
+from cdpfetch.daemon.interactive import Interactive
 from cdpfetch.daemon.lanes import Lanes
 from cdpfetch.daemon.lock import InstanceLock
 from cdpfetch.daemon.server import Server
+from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.extract.pool import ExtractPool
@@ -46,14 +48,33 @@ class App:
         self._stop = asyncio.Event()  # set when the daemon is to end
         self._drain = True  # whether requests under way may finish, set with _stop
         self.guard = guard or Guard(upstream=Upstream.of(config.browser.proxy, os.environ))
-        self.lanes = Lanes(config.network.allow, config.network.deny, config.fetch.profile_sites, self.guard.resolver)
+        self.sessions = Sessions(home.sessions)
+        self.lanes = Lanes(
+            config.network.allow,
+            config.network.deny,
+            config.fetch.profile_sites,
+            self.guard.resolver,
+            self.sessions.knows,
+        )
         self.supervisor = Supervisor(home, config, self.guard)
         self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)
         self.pool = ExtractPool(_WORKERS)
-        assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page)
+        floor = int(config.artifacts.min_free_mb * 1_000_000)
+        assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page, min_free=floor)
         self.fetches = FetchService(config, self.supervisor, self.guard, self.lanes, self.tabs, assembler)
+        self.interactive = Interactive(home, config, self.supervisor, self.sessions, self._window_changed)
         handlers = Handlers(
-            home, config, self.supervisor, self.tabs, self.pool, self.fetches, assembler, self.guard, self.stop
+            home,
+            config,
+            self.supervisor,
+            self.tabs,
+            self.pool,
+            self.fetches,
+            assembler,
+            self.guard,
+            self.interactive,
+            self.sessions,
+            self.stop,
         )
         self.server = Server(handlers.handle, __version__)
 
@@ -78,6 +99,7 @@ class App:
             await self._stop.wait()
             log.info("stopping; %d requests under way", self.server.active)
             await self.server.stop_accepting()
+            self.interactive.let_go()
             if self._drain:
                 await self.server.drain(DRAIN)
         finally:
@@ -91,20 +113,25 @@ class App:
         """Make everything ready but the socket: the guard listens, the workers warm up; Chrome waits for a fetch."""
         for lane in self.lanes.guarded():
             await self.guard.open(lane)
+        await self.interactive.start()
         await self.pool.start()
 
     async def close(self) -> None:
         """End all that ``start`` and the fetches since have begun; idempotent."""
+        await self.interactive.close()
         await self.tabs.close()
         await asyncio.gather(self.supervisor.close(), self.pool.close())
         await self.guard.close()
+
+    def _window_changed(self) -> None:
+        self.server.changed.set()
 
     async def _stop_when_idle(self) -> None:
         idle_since = time.monotonic()
         while True:
             changed = self.server.changed
             changed.clear()
-            if self.server.active or self.server.clients:
+            if self.server.active or self.server.clients or self.interactive.open:
                 idle_since = time.monotonic()
             left = idle_since + self._config.fetch.daemon_idle - time.monotonic()
             if left <= 0:

@@ -13,8 +13,10 @@ from cdpfetch.config import Config
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchService
 from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.interactive import Interactive
 from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.server import Client
+from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.errors import InvalidRequest
@@ -37,6 +39,8 @@ class Handlers:
         fetches: FetchService,
         assembler: Assembler,
         guard: Guard,
+        interactive: Interactive,
+        sessions: Sessions,
         stop: Callable[[bool], None],
     ) -> None:
         self._home = home
@@ -47,8 +51,20 @@ class Handlers:
         self._fetches = fetches
         self._assembler = assembler
         self._guard = guard
+        self._interactive = interactive
+        self._sessions = sessions
         self._stop = stop  # called with whether to drain
         self._started = time.monotonic()
+        self._handlers = {
+            "fetch": self._fetch,
+            "extract": self._extract,
+            "open-browser": self._open_browser,
+            "close-browser": self._close_browser,
+            "sessions": self._list_or_clear,
+            "status": self._status,
+            "cancel": self._cancel,
+            "shutdown": self._shutdown,
+        }
 
     async def handle(self, client: Client, message: wire.Message) -> wire.Message:
         """The terminal message of one request.
@@ -56,18 +72,37 @@ class Handlers:
         Raises CdpFetchError, FetchFailed.
         """
         op: str = message["op"]
-        if op == "fetch":
-            return await self._fetch(client, message)
-        if op == "extract":
-            return await self._extract(message)
-        if op == "status":
-            return wire.result_event(message["id"], op, **self.status())
-        if op == "cancel":
-            return self._cancel(client, message)
-        if op == "shutdown":
-            self._stop(bool(message.get("drain", True)))
-            return wire.result_event(message["id"], op)
-        raise InvalidRequest(f"this daemon does not serve {op}", "update cdpfetch, then: cdpfetch restart")
+        handler = self._handlers.get(op)
+        if handler is None:
+            raise InvalidRequest(f"this daemon does not serve {op}", "update cdpfetch, then: cdpfetch restart")
+        return await handler(client, message)
+
+    async def _status(self, client: Client, message: wire.Message) -> wire.Message:
+        return wire.result_event(message["id"], "status", **self.status())
+
+    async def _shutdown(self, client: Client, message: wire.Message) -> wire.Message:
+        self._stop(bool(message.get("drain", True)))
+        return wire.result_event(message["id"], "shutdown")
+
+    async def _open_browser(self, client: Client, message: wire.Message) -> wire.Message:
+        opened = await self._interactive.open_window(message.get("url"), message.get("environment"))
+        if message.get("wait"):
+            client.send(wire.status_event(message["id"], "interactive", **opened))
+            await self._interactive.closed()
+        return wire.result_event(message["id"], "open-browser", **opened, sites=len(self._sessions.sites))
+
+    async def _close_browser(self, client: Client, message: wire.Message) -> wire.Message:
+        closed = await self._interactive.close_window()
+        return wire.result_event(message["id"], "close-browser", closed=closed)
+
+    async def _list_or_clear(self, client: Client, message: wire.Message) -> wire.Message:
+        await self._interactive.admit()
+        async with self._supervisor.use() as browser:
+            if message.get("action") == "clear":
+                found = await self._sessions.clear(browser, message.get("site"))
+            else:
+                found = {"sites": await self._sessions.listed(browser)}
+        return wire.result_event(message["id"], "sessions", **found)
 
     async def _fetch(self, client: Client, message: wire.Message) -> wire.Message:
         request_id = message["id"]
@@ -85,6 +120,7 @@ class Handlers:
         options = FetchOptions.parse(message, self._config)
         if not os.path.isabs(options.directory):
             raise InvalidRequest(f"downloadDir is {options.directory!r}", "give an absolute path")
+        await self._interactive.admit()
         document = await self._fetches.fetch(options, client, emit)
         return wire.result_event(request_id, "fetch", **self._result(document, bool(message.get("digest"))))
 
@@ -103,7 +139,7 @@ class Handlers:
             fields["digest"] = delivery.digest([document])
         return fields
 
-    async def _extract(self, message: wire.Message) -> wire.Message:
+    async def _extract(self, client: Client, message: wire.Message) -> wire.Message:
         source, directory = message["file"], message["downloadDir"]
         if not (os.path.isabs(source) and os.path.isabs(directory)):
             raise InvalidRequest("file and downloadDir must be absolute paths")
@@ -117,7 +153,7 @@ class Handlers:
         )
         return wire.result_event(message["id"], "extract", document=document)
 
-    def _cancel(self, client: Client, message: wire.Message) -> wire.Message:
+    async def _cancel(self, client: Client, message: wire.Message) -> wire.Message:
         target = message["target"]
         task = client.requests.get(target)
         if task is None or target == message["id"]:
@@ -139,9 +175,9 @@ class Handlers:
             "log": self._home.log,
             "profile": self._supervisor.profile_dir,
             "browser": {
-                "state": self._supervisor.state,
+                "state": "interactive" if self._interactive.open else self._supervisor.state,
                 "version": browser.product if browser is not None else None,
-                "pid": process.pid if process is not None else None,
+                "pid": process.pid if process is not None else self._interactive.pid,
                 "executable": self._supervisor.executable,
                 "sandboxed": not any(w["code"] == "no_sandbox" for w in self._supervisor.warnings),
                 "tabs": len(browser.tabs) if browser is not None else 0,

@@ -1,13 +1,14 @@
 """Which lane an address is visited in: with the profile's logins and what the user has opened, or without both.
 
-The *profile* lane is the browser's default context: for hosts that ``network.allow`` opens and for
-``fetch.profile_sites``.  The *anonymous* lane is a context of its own, without the profile's cookies, whose guard lets
-it reach public addresses only.  So no arbitrary page runs where a login or an internal host is in reach.
+The *profile* lane is the browser's default context: for hosts that ``network.allow`` opens, for
+``fetch.profile_sites``, and for sites that the user has signed in to (sessions.py).  The *anonymous* lane is a context
+of its own, without the profile's cookies, whose guard lets it reach public addresses only.  So no arbitrary page runs
+where a login or an internal host is in reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from cdpfetch import addresses
 from cdpfetch.daemon.guard.lane import Lane
@@ -24,15 +25,21 @@ class Lanes:
     """Judges addresses by parsing and by name, and chooses their lanes; what names resolve to is the guard's business.
 
     ``allow`` and ``deny`` are those of ``[network]``; ``sites`` are hosts (with their sub-domains) that are
-    visited with the profile.
+    visited with the profile, and so is each host that ``signed_in`` says yes to.
     """
 
     def __init__(
-        self, allow: Sequence[str], deny: Sequence[str], sites: Iterable[str] = (), resolver: Resolver | None = None
+        self,
+        allow: Sequence[str],
+        deny: Sequence[str],
+        sites: Iterable[str] = (),
+        resolver: Resolver | None = None,
+        signed_in: Callable[[str], bool] = lambda host: False,
     ) -> None:
         self._allow = tuple(allow)
         self._deny = tuple(deny)
         self._sites = tuple(_site(entry) for entry in sites)
+        self._signed_in = signed_in
         self._opened = Policy(allow, deny)
         self._public = Policy((), deny)
         self._resolver = resolver or Resolver()
@@ -79,7 +86,7 @@ class Lanes:
             return PROFILE
         if any(url.host == site or url.host.endswith("." + site) for site in self._sites):
             return PROFILE
-        return ANONYMOUS
+        return PROFILE if self._signed_in(url.host) else ANONYMOUS
 
     def follow(self, url: Url, lane: str) -> str:
         """The lane in which a page of ``lane`` may lead to ``url``: its own, or another one that takes over.

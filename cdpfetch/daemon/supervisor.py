@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from cdpfetch import paths
 from cdpfetch.cdp import flags
@@ -43,6 +43,9 @@ class Supervisor:
         self._active = 0  # those of them that have the browser
         self._unused = asyncio.Event()  # set while no lease has the browser
         self._unused.set()
+        self._left = asyncio.Event()  # set while there is no user at all
+        self._left.set()
+        self._barred: Callable[[], CdpFetchError] | None = None  # why nobody may use a browser, while that is so
         self._images = False  # whether the running browser loads images
         self._idle: asyncio.Task[None] | None = None  # closes the browser after headless_idle seconds
         self._crashes: deque[float] = deque(maxlen=CRASHES_MAX)  # loop times of unexpected ends
@@ -74,7 +77,9 @@ class Supervisor:
 
         Raises CdpFetchError (``browser_not_found``, ``browser_failed``, ``profile_in_use``, ``config_error``).
         """
+        self._check_barred()
         self._users += 1
+        self._left.clear()
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -82,12 +87,18 @@ class Supervisor:
             browser = await self._ensure(images)
             try:
                 yield browser
+            except CdpError:
+                if browser.closed is not None:
+                    self._check_barred()  # it was closed under the user's hands, for a reason that can be told
+                raise
             finally:
                 self._active -= 1
                 if self._active == 0:
                     self._unused.set()
         finally:
             self._users -= 1
+            if self._users == 0:
+                self._left.set()
             if self._users == 0 and not self._stopping:
                 self._idle = asyncio.create_task(self._close_when_idle(), name="browser-idle")
 
@@ -100,6 +111,7 @@ class Supervisor:
             if self._browser is not None and images and not self._images and self._browser.process is not None:
                 await self._unused.wait()
                 await self._close_browser()
+            self._check_barred()
             if self._browser is None:
                 self._check_crashes()
                 self._images = images
@@ -107,6 +119,28 @@ class Supervisor:
             self._active += 1
             self._unused.clear()
             return self._browser
+
+    async def bar(self, reason: Callable[[], CdpFetchError], seconds: float) -> None:
+        """Let nobody use a browser until ``unbar``: ``reason()`` is what they get; return when none runs any more.
+
+        Who has the browser at this moment may keep it for ``seconds``, and gets that error afterwards.
+        """
+        self._barred = reason
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._left.wait()
+        if self._browser is not None:
+            await self._browser.close()  # before the lock, which a lease that waits for another one may hold
+        async with self._starting:
+            await self._close_browser()
+
+    def unbar(self) -> None:
+        """Serve again."""
+        self._barred = None
+
+    def _check_barred(self) -> None:
+        if self._barred is not None:
+            raise self._barred()
 
     async def _bury(self, browser: Browser) -> None:
         """A browser that ended by itself: reap it, remember it."""
@@ -150,7 +184,7 @@ class Supervisor:
         log.info("starting %s", " ".join(argv))
         self.executable = executable
         try:
-            browser = await Browser.launch(argv, self._environment(), self.download_dir)
+            browser = await Browser.launch(argv, self.environment(), self.download_dir)
         except LaunchError as error:
             self._crashes.append(asyncio.get_running_loop().time())
             raise self._explain(error) from error
@@ -175,23 +209,28 @@ class Supervisor:
                 ) from error
             raise
 
-    def _command(self, executable: str, version: str | None) -> list[str]:
-        settings = self._config.browser
-        refused = flags.reserved(settings.extra_args)
+    def extra_args(self) -> tuple[str, ...]:
+        """The user's own flags.  Raises ConfigError when one is not theirs to give."""
+        refused = flags.reserved(self._config.browser.extra_args)
         if refused:
             raise ConfigError(f"browser.extra_args has {refused[0]!r}, which cdpfetch decides itself", "take it out")
+        return self._config.browser.extra_args
+
+    def _command(self, executable: str, version: str | None) -> list[str]:
+        settings = self._config.browser
+        extra = self.extra_args()
         return flags.headless(
             executable,
             self.profile_dir,
-            no_sandbox=self._without_sandbox(),
+            no_sandbox=self.without_sandbox(),
             version=version,
             locale=settings.locale,
             images=self._images,
-            extra=[*chrome.switches(self._guard.port(PROFILE)), *settings.extra_args],
+            extra=[*chrome.switches(self._guard.port(PROFILE)), *extra],
             platform=sys.platform,
         )
 
-    def _without_sandbox(self) -> bool:
+    def without_sandbox(self) -> bool:
         """Chrome refuses to run as root with its sandbox on; the setting ``require`` refuses to run it without."""
         self.warnings = []
         if not sys.platform.startswith("linux") or os.geteuid() != 0:
@@ -207,7 +246,8 @@ class Supervisor:
         ]
         return True
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """The environment that Chrome gets."""
         environ = dict(os.environ)
         # Chrome needs some writable home, even when the account has none.
         if not os.access(environ.get("HOME") or "/nonexistent", os.W_OK | os.X_OK):

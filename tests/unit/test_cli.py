@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cdpfetch import artifacts, cli, errors
+from cdpfetch import artifacts, cli, errors, wire
 from cdpfetch.cli import output
 from cdpfetch.cli.daemons import last_lines
 
@@ -343,11 +343,15 @@ def test_status_stop_and_restart(fake, run):
     assert run("close-browser")[0] == 3
 
 
-def test_open_browser(fake, run):
+def test_open_browser(fake, run, monkeypatch):
+    for name in wire.DISPLAY_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":5")
     status, out, _ = run("open-browser", "https://example.com/login")
     assert status == 0
     assert "quit it to resume" in out
-    assert {"id": 1, "op": "open-browser", "url": "https://example.com/login"} in fake.requests
+    request = {"id": 1, "op": "open-browser", "url": "https://example.com/login", "environment": {"DISPLAY": ":5"}}
+    assert request in fake.requests
 
 
 def test_logs_show_the_end(fake, run):

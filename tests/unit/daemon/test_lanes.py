@@ -99,3 +99,17 @@ async def test_a_call_that_opens_more_has_a_lane_of_its_own() -> None:
 def test_sites_are_host_names(site: str) -> None:
     with pytest.raises(ConfigError, match=r"fetch\.profile_sites"):
         lanes(sites=(site,))
+
+
+def test_a_site_that_was_signed_in_to_is_visited_with_the_profile() -> None:
+    signed_in: set[str] = set()
+    judge = Lanes((), ("denied.example",), (), Resolver(), lambda host: host in signed_in)  # type: ignore[arg-type]
+    url = parse_url("https://members.example.com/")
+    assert judge.lane_of(url) == ANONYMOUS
+    signed_in.add("members.example.com")
+    assert judge.lane_of(url) == PROFILE
+    assert judge.follow(url, ANONYMOUS) == PROFILE
+    # It opens no address that is not public.
+    signed_in.add("10.0.0.1")
+    with pytest.raises(CdpFetchError, match=r"10\.0\.0\.1"):
+        judge.parse("http://10.0.0.1/")

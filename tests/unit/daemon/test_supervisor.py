@@ -260,3 +260,56 @@ async def test_the_version_is_asked_for_once(tmp_path: Path) -> None:
         agents = {word for line in starts(tmp_path) for word in line.split() if word.startswith("Chrome/")}
         assert agents == {"Chrome/156.0.0.0"}
         assert (tmp_path / "home" / "run" / "chrome.json").exists()
+
+
+def told() -> CdpFetchError:
+    return CdpFetchError("interactive_open", "the window is open")
+
+
+async def test_a_bar_lets_users_end_and_refuses_others(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        async with s.use() as browser:
+            barring = asyncio.create_task(s.bar(told, 20))
+            await asyncio.sleep(0)
+            with pytest.raises(CdpFetchError, match="the window is open"):
+                async with s.use():
+                    pass
+            assert browser.closed is None
+        await barring
+        assert browser.process is not None
+        assert browser.process.returncode is not None
+        assert s.state == "closed"
+        with pytest.raises(CdpFetchError, match="the window is open"):
+            async with s.use():
+                pass
+        s.unbar()
+        async with s.use():
+            assert s.state == "running"
+
+
+async def test_a_bar_cuts_off_whoever_stays_too_long(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+
+        async def stay() -> None:
+            async with s.use() as browser:
+                while browser.closed is None:
+                    await asyncio.sleep(0.01)
+                await browser.connection.root.execute("Page.navigate", {"url": "https://example.com/"})
+
+        async def wait_for_images() -> None:
+            async with s.use(images=True):
+                pass
+
+        async with s.use():
+            staying = asyncio.create_task(stay())
+            waiting = asyncio.create_task(wait_for_images())  # for the one that stays, with the lock
+            await asyncio.sleep(0.05)
+            barring = asyncio.create_task(s.bar(told, 0.05))
+            with pytest.raises(CdpFetchError) as cut:
+                await staying
+            assert cut.value.code == "interactive_open"
+        with pytest.raises(CdpFetchError) as refused:
+            await waiting
+        assert refused.value.code == "interactive_open"
+        await barring
+        assert s.browser is None
