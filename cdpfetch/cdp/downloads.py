@@ -15,6 +15,8 @@ from cdpfetch.cdp.landing import DownloadFailed, NavigationTimeout, ResponseHead
 # Seconds without a byte before a download is given up.
 STALL_TIMEOUT = 20.0
 
+# Seconds between looks at the file: Chrome tells of its growth only now and then.
+_LOOK = 0.1
 # Bytes to read of a stream at a time, first and at most.
 _READ_FIRST = 512
 _READ_MAX = 1 << 16
@@ -60,6 +62,12 @@ class Download:
         if self.on_progress is not None:
             self.on_progress()
 
+    def look(self) -> None:
+        """Note how large the file is by now, which Chrome tells late."""
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                self.received = max(self.received, os.lstat(self.path).st_size)
+
     def end(self, state: str) -> None:
         """Note the end; the first one counts."""
         if not self._state.done():
@@ -89,10 +97,14 @@ async def receive(download: Download, head: ResponseHead, session: Session, prog
     download.on_end(moved.set)
     session.on_closed(lambda cause: moved.set())
     seen, seen_at = download.received, loop.time()
+    told: tuple[int, int] | None = None
     while not download.ended:
-        progress(download.received, download.total)
+        download.look()
+        if told != (download.received, download.total):
+            told = (download.received, download.total)
+            progress(*told)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(seen_at + STALL_TIMEOUT):
+            async with asyncio.timeout_at(min(loop.time() + _LOOK, seen_at + STALL_TIMEOUT)):
                 await moved.wait()
         moved.clear()
         if session.closed is not None:

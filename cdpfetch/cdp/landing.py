@@ -77,6 +77,14 @@ class NavigationTimeout(CdpError):
         self.head = head
 
 
+class PageTooLarge(CdpError):
+    """A document that unpacks to more than ``limit`` bytes."""
+
+    def __init__(self, limit: int, head: ResponseHead | None) -> None:
+        super().__init__(f"the page's HTML unpacks to more than the limit of {limit:,} bytes")
+        self.head = head
+
+
 class DownloadFailed(CdpError):
     """A download ended before its end."""
 

@@ -38,11 +38,13 @@ REFRESH_MAX = 5.0
 
 
 class Limits(NamedTuple):
-    """Time limits of one page, in seconds."""
+    """Limits of one page: times in seconds, sizes in bytes as decoded."""
 
     navigation: float = 15.0  # until the document is parsed
     settle: float = 5.0  # from then until it is captured
     end: float = float("inf")  # loop time at which what there is is taken, whatever its state
+    document_bytes: int | None = None  # a document with more is given up
+    page_bytes: int | None = None  # when all that the visit loads is more, it is taken as it is
 
 
 class Pulse(NamedTuple):

@@ -20,6 +20,7 @@ from cdpfetch.cdp.landing import (
     NavigationFailed,
     NavigationTimeout,
     NotAPage,
+    PageTooLarge,
     ResponseHead,
     Route,
     Router,
@@ -77,6 +78,7 @@ class Navigation:
         self._document_errors: dict[str, str] = {}  # net errors of main-frame documents, by loader id
         self._expecting_file: ResponseHead | None = None  # set when an answer has been routed to a file
         self._force_file = False  # the same address again, this time as a file
+        self._surplus: str | None = None  # set when all that was loaded is more than the page may load
         self._stopped_scripts = False
         self._patience_end: float | None = None  # loop time until which a bot wall may clear, once one was met
         self._notes: list[tuple[str, str]] = []
@@ -85,12 +87,13 @@ class Navigation:
     async def run(self, url: str) -> Landing:
         """Go to ``url`` and stay until there is something to take.
 
-        Raises NavigationFailed, NavigationTimeout, DownloadFailed, CdpError (the tab or the browser
+        Raises NavigationFailed, NavigationTimeout, PageTooLarge, DownloadFailed, CdpError (the tab or the browser
         went away) and whatever the router raises.
         """
         self._url = url
         self._started = self._loop.time()
         self._origin = origin(url)
+        self._tab.budget = self._limits.page_bytes
         if self._visit.insecure:
             await self._tab.session.execute("Security.setIgnoreCertificateErrors", {"ignore": True})
         self._navigate(url)
@@ -131,6 +134,8 @@ class Navigation:
             landing = await self._handle(events.get_nowait())
             if landing is not None:
                 return landing
+        if self._surplus is not None and self._loader is not None:
+            return await self._take(self._surplus)
         decision = self._life.decide(self._loop.time())
         if decision.action == "wait":
             try:
@@ -157,6 +162,10 @@ class Navigation:
             return await self._download(*data)
         if kind == "gone":
             raise data if isinstance(data, CdpError) else SessionClosed("closed")
+        if kind == "surplus":
+            self._surplus = f"it loads more than {self._limits.page_bytes:,} bytes; loading was stopped"
+            self._tab.session.send("Page.stopLoading")
+            return None
         if kind in ("request", "data", "finished", "failed", "cached"):
             self._network(kind, data, now)
         else:
@@ -183,6 +192,9 @@ class Navigation:
         if kind == "data":
             if request_id == self._loader:
                 self._body_bytes += int(data.get("dataLength", 0))
+                limit = self._limits.document_bytes
+                if limit is not None and self._body_bytes > limit:
+                    raise PageTooLarge(limit, self._head)
             return
         if kind == "request":
             if data.get("frameId") == self._tab.target_id and data.get("type") == "Document":

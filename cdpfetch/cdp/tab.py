@@ -77,6 +77,8 @@ class Tab:
         self.events = _EventQueue()
         self.on_urgent: Callable[[], object] | None = None  # called when an event comes that must be seen to at once
         self.dialogs = 0  # shown so far
+        self.budget: int | None = None  # decoded bytes of all that is loaded, after which "surplus" is put
+        self.received = 0  # of them so far
         self._loader = ""  # the loader of the main frame's document
         self._loop = asyncio.get_running_loop()
         self._contexts: dict[str, int] = {}  # frame id -> context id of our world in its current document
@@ -237,6 +239,9 @@ class Tab:
         )
 
     def _data_received(self, params: DataReceivedEvent) -> None:
+        before, self.received = self.received, self.received + int(params["dataLength"])
+        if self.budget is not None and before <= self.budget < self.received:
+            self.put("surplus", params)
         # Of the document only, whose loader's id is the request's: there are many of these events.
         if params["requestId"] == self._loader:
             self.put("data", params)

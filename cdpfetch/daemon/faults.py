@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ConnectionClosed, LaunchError, SessionClosed
-from cdpfetch.cdp.landing import BadSelector, DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
+from cdpfetch.cdp.landing import (
+    BadSelector,
+    DownloadFailed,
+    NavigationFailed,
+    NavigationTimeout,
+    PageTooLarge,
+    ResponseHead,
+)
 from cdpfetch.errors import CdpFetchError
 
 # net:: error names by the beginning of what follows "net::ERR_"; the longest match counts.
@@ -59,6 +66,7 @@ _WORDS = {
 _FAULTS: tuple[tuple[type[CdpError], str, str, str], ...] = (
     (BadSelector, "invalid_request", "{}", "give a CSS selector, as in: --wait-for '#results .row'"),
     (NavigationTimeout, "timeout", "{}", "raise fetch.navigation_timeout, or check that the site answers"),
+    (PageTooLarge, "too_large", "{}", "raise the limit: cdpfetch config set fetch.max_bytes BYTES"),
     (DownloadFailed, "download_failed", "{}", "fetch it again"),
     (SessionClosed, "browser_failed", "the tab was closed during the fetch: {}", "fetch it again"),
     (ConnectionClosed, "browser_failed", "Chrome ended during the fetch: {}", "fetch it again"),

@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 # Of the whole deadline, the part that is kept for capture, extraction and writing.
 _RESERVE = 0.15
 _RESERVE_MAX = 5.0
+# All that a page loads may be so many times what a document may be.
+_PAGE_SHARE = 2
 # How often redirects may lead from one lane to another.
 _LANE_CHANGES = 4
 # What Chrome says when the guard refuses or can't connect.
@@ -211,7 +213,13 @@ class FetchService:
             on_progress=progress,
         )
         reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
-        limits = Limits(navigation=settings.navigation_timeout, settle=settings.settle_max, end=visit.end - reserve)
+        limits = Limits(
+            navigation=settings.navigation_timeout,
+            settle=settings.settle_max,
+            end=visit.end - reserve,
+            document_bytes=settings.max_bytes,
+            page_bytes=_PAGE_SHARE * settings.max_bytes,
+        )
         return Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
 
     def _fail(

@@ -16,11 +16,12 @@ from cdpfetch.cdp import downloads
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.connection import Connection
 from cdpfetch.cdp.errors import CdpError, ConnectionClosed, SessionClosed
-from cdpfetch.cdp.landing import DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead, Route
+from cdpfetch.cdp.landing import DownloadFailed, NavigationFailed, NavigationTimeout, PageTooLarge, ResponseHead, Route
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
 from cdpfetch.cdp.tab import MAX_DIALOGS, Tab
 from cdpfetch.cdp.transport import PipeTransport
+from cdpfetch.daemon.faults import public_error
 
 URL = "http://x.example/page"
 LIMITS = Limits(navigation=5.0, settle=1.0)
@@ -105,7 +106,7 @@ class Visit:
         self.tab = tab
         self.router = Decisions()
         self.stages: list[str] = []
-        self.evaluated: dict[str, Any] = {"pulse(": PULSE, "serialize(": PAGE}
+        self.evaluated: dict[str, Any] = {"look(": PULSE, "serialize(": PAGE}
         chrome.answer("Page.navigate", {"frameId": tab.target_id, "loaderId": "loader-1"})
         chrome.answer("Page.createIsolatedWorld", {"executionContextId": 7})
         chrome.answer("Runtime.evaluate", self._evaluate)
@@ -250,7 +251,7 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
 async def test_a_page_whose_document_changes_under_the_probe_is_asked_again() -> None:
     async with visiting() as visit:
         gone = Refusal("Cannot find context with specified id")
-        visit.evaluated["pulse("] = [gone, PULSE, PULSE, PULSE]
+        visit.evaluated["look("] = [gone, PULSE, PULSE, PULSE]
         going = visit.go()
         visit.commit()
         assert (await going).capture.title == "Hello"
@@ -258,7 +259,7 @@ async def test_a_page_whose_document_changes_under_the_probe_is_asked_again() ->
 
 async def test_the_agent_is_put_where_it_is_missing() -> None:
     async with visiting() as visit:
-        visit.evaluated["pulse("] = ["cdpfetch: no agent", PULSE, PULSE]
+        visit.evaluated["look("] = ["cdpfetch: no agent", PULSE, PULSE]
         going = visit.go()
         visit.commit()
         assert (await going).capture.visible == 5
@@ -266,7 +267,7 @@ async def test_the_agent_is_put_where_it_is_missing() -> None:
 
 async def test_a_viewer_of_chromes_own_means_a_file(tmp_path: Path) -> None:
     async with visiting(tmp_path) as visit:
-        visit.evaluated["pulse("] = {**PULSE, "contentType": "application/pdf"}
+        visit.evaluated["look("] = {**PULSE, "contentType": "application/pdf"}
         going = visit.go()
         visit.commit()
         await visit.chrome.saw("Page.navigate", 2)
@@ -320,6 +321,46 @@ async def test_a_file_over_the_limit_is_stopped_and_removed(tmp_path: Path) -> N
         assert visit.browser.downloads == {}
 
 
+async def test_a_file_that_grows_is_stopped_before_chrome_tells_of_it(tmp_path: Path) -> None:
+    async with visiting(tmp_path) as visit:
+        visit.router.answer, visit.router.limit = Route("download"), 5
+        going = visit.go()
+        visit.respond(200)
+        visit.download(None)
+        (tmp_path / "guid").write_bytes(b"partial")
+        with pytest.raises(Stop, match="too large"):
+            await going
+        assert (await visit.chrome.saw("Browser.cancelDownload"))["params"] == {"guid": "guid"}
+        assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_document_that_unpacks_to_too_much_is_given_up(tmp_path: Path) -> None:
+    async with visiting(tmp_path) as visit:
+        going = visit.go(LIMITS._replace(document_bytes=1000))
+        visit.respond(200)
+        visit.event("Page.frameNavigated", frame={"id": visit.tab.target_id, "loaderId": "loader-1", "url": URL})
+        for _ in range(11):
+            visit.event("Network.dataReceived", requestId="loader-1", dataLength=100, encodedDataLength=1)
+        with pytest.raises(PageTooLarge, match="unpacks to more than the limit of 1,000 bytes") as caught:
+            await going
+        assert caught.value.head.status == 200
+        assert public_error(caught.value).code == "too_large"
+
+
+async def test_a_page_that_loads_without_end_is_taken_as_it_is(tmp_path: Path) -> None:
+    async with visiting(tmp_path) as visit:
+        visit.evaluated["look("] = {**PULSE, "scripted": True, "still": 0.0}
+        going = visit.go(Limits(60.0, 60.0, document_bytes=1000, page_bytes=1000))
+        visit.respond(200)
+        visit.commit()
+        for number in range(11):
+            visit.event("Network.dataReceived", requestId=f"other-{number}", dataLength=100, encodedDataLength=1)
+        landing = await going
+        assert landing.capture.html == HTML
+        assert landing.partial == ("it loads more than 1,000 bytes; loading was stopped",)
+        await visit.chrome.saw("Page.stopLoading")
+
+
 async def test_a_file_that_breaks_off_is_said_with_its_figures(tmp_path: Path) -> None:
     async with visiting(tmp_path) as visit:
         visit.router.answer = Route("download")
@@ -347,7 +388,7 @@ async def test_a_file_that_stalls_is_given_up(tmp_path: Path, monkeypatch: pytes
 
 async def test_a_download_that_a_page_starts_by_itself_is_stopped(tmp_path: Path) -> None:
     async with visiting(tmp_path) as visit:
-        visit.evaluated["pulse("] = {**PULSE, "scripted": True, "still": 0.0}
+        visit.evaluated["look("] = {**PULSE, "scripted": True, "still": 0.0}
         going = visit.go(Limits(5.0, 0.2))
         visit.respond(200)
         visit.commit()
