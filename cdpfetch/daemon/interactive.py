@@ -172,6 +172,7 @@ class Interactive:
                 paths.ensure_private_dir(self._supervisor.profile_dir)
                 paths.ensure_private_dir(self._home.logs)
                 profile.prepare(self._supervisor.profile_dir)
+                profile.forget_tabs(self._supervisor.profile_dir)
                 found = await self._launch(argv, environ)
             except BaseException:
                 self._supervisor.unbar()

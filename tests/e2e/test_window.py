@@ -125,6 +125,18 @@ def test_a_sign_in_page_closes_the_circle(desk: Command, site: Site, screen: Dis
         assert member not in path.read_text()
     assert not os.path.exists(os.path.join(desk.home.run, "interactive.json"))
 
+    # The window is still signed in when it comes back, and shows nothing of what was fetched or open before.
+    assert desk("open-browser").status == 0
+    screen.await_title("New Tab")
+    assert desk("open-browser", wanted).status == 0
+    screen.await_title("Members")
+    screen.hands("key", "ctrl+w")
+    screen.await_title("New Tab")
+    screen.hands("key", "ctrl+w")
+    wait_for(lambda: process_of_window(desk) is None, 20)
+    wait_for(lambda: state(desk) != "interactive", 20)
+    assert is_member(desk, site)
+
 
 def test_a_session_survives_every_end(desk: Command, site: Site, screen: Display) -> None:
     def configure(**fetch: float) -> None:

@@ -177,3 +177,13 @@ def test_what_is_no_socket_is_left_alone(lock: InstanceLock, home: paths.Home) -
     with pytest.raises(CdpFetchError, match="is not a socket"):
         lock.bind()
     assert Path(home.socket).read_text() == "precious"
+
+
+def test_no_tab_of_before_is_reopened(tmp_path: Path) -> None:
+    profile.forget_tabs(str(tmp_path))
+    folder = tmp_path / "Default" / "Sessions"
+    folder.mkdir(parents=True)
+    for name in ("Session_13410", "Tabs_13411", "other"):
+        (folder / name).write_bytes(b"SNSS")
+    profile.forget_tabs(str(tmp_path))
+    assert os.listdir(folder) == ["other"]
