@@ -63,12 +63,24 @@ class Capture(NamedTuple):
     signals: Signals = Signals()
 
 
-async def capture(tab: Tab, limits: CaptureLimits) -> Capture:
-    """Serialize what the tab shows.
+def options(limits: CaptureLimits, depth: int) -> str:
+    """The serializer's options, as a JavaScript literal."""
+    return json.dumps(
+        {
+            "chars": limits.chars,
+            "ms": int(limits.seconds * 1000),
+            "frames": limits.frames,
+            "frameDepth": depth,
+        }
+    )
+
+
+async def capture(tab: Tab, limits: CaptureLimits, taken: dict[str, Any] | None = None) -> Capture:
+    """Serialize what the tab shows; ``taken`` is what the serializer has given already (agent's ``look``).
 
     Raises CdpError: the document was replaced meanwhile, or the page holds its thread.
     """
-    top = await _serialize(tab, limits, limits.frame_depth, None, None)
+    top = taken or await _serialize(tab, limits, limits.frame_depth, None, None)
     if top["suspects"] and await _open_closed_roots(tab):
         top = await _serialize(tab, limits, limits.frame_depth, None, None)
     budget = _Budget(limits)
@@ -113,13 +125,7 @@ class _Budget:
 async def _serialize(
     tab: Tab, limits: CaptureLimits, depth: int, frame_id: str | None, session: Session | None
 ) -> dict[str, Any]:
-    options = {
-        "chars": limits.chars,
-        "ms": int(limits.seconds * 1000),
-        "frames": limits.frames,
-        "frameDepth": depth,
-    }
-    expression = f"cdpfetchAgent.serialize({json.dumps(options)}, {'true' if frame_id else 'false'})"
+    expression = f"cdpfetchAgent.serialize({options(limits, depth)}, {'true' if frame_id else 'false'})"
     # The serializer watches its own time; the margin is for the transfer.
     answer = await tab.evaluate(expression, timeout=limits.seconds + 5.0, frame_id=frame_id, session=session)
     if not isinstance(answer, dict):

@@ -63,7 +63,7 @@ class Navigation:
         self._limits = limits
         self._capture_limits = capture_limits or CaptureLimits()
         self._visit = visit
-        self._witness = Witness(tab, visit.wait_for)
+        self._witness = Witness(tab, self._capture_limits, visit.wait_for)
         self._origin: str | None = None  # of the address that was asked for, set by run
         self._on_stage = on_stage
         self._loop = asyncio.get_running_loop()
@@ -377,7 +377,7 @@ class Navigation:
         now = self._loop.time()
         self._times["settled"] = now
         try:
-            taken = await self._interruptible(capture(self._tab, self._capture_limits))
+            taken = await self._interruptible(capture(self._tab, self._capture_limits, self._witness.taken))
         except CallTimeout:
             return await self._unfreeze()
         except ProtocolError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdpfetch.cdp.connection import Handler, Session
 from cdpfetch.cdp.downloads import Download
-from cdpfetch.cdp.errors import ProtocolError
+from cdpfetch.cdp.errors import CallTimeout, CdpError, ProtocolError
 
 if TYPE_CHECKING:
     from cdp_use.cdp.fetch.events import RequestPausedEvent
@@ -81,7 +81,8 @@ class Tab:
         self.received = 0  # of them so far
         self._loader = ""  # the loader of the main frame's document
         self._loop = asyncio.get_running_loop()
-        self._contexts: dict[str, int] = {}  # frame id -> context id of our world in its current document
+        # By frame id: the answer that names our world's context in its current document, or that is awaited.
+        self._worlds: dict[str, asyncio.Future[dict[str, Any]]] = {}
 
     async def prepare(self) -> None:
         """Subscribe, then switch the domains on, and wait for all of Chrome's acknowledgements.
@@ -163,7 +164,7 @@ class Tab:
             except ProtocolError as error:
                 # The document was replaced between the two commands: its world is another one.
                 if attempt < 3 and "context" in error.message.lower():
-                    self._contexts.pop(frame_id, None)
+                    self._worlds.pop(frame_id, None)
                     continue
                 raise
             if "exceptionDetails" in answer:
@@ -184,12 +185,23 @@ class Tab:
         return await self._context(self.session, self.target_id, timeout)
 
     async def _context(self, session: Session, frame_id: str, timeout: float) -> int:
-        context = self._contexts.get(frame_id)
-        if context is None:
-            params = {"frameId": frame_id, "worldName": WORLD}
-            answer = await session.execute("Page.createIsolatedWorld", params, timeout=timeout)
-            context = self._contexts[frame_id] = int(answer["executionContextId"])
-        return context
+        world = self._worlds.get(frame_id)
+        if world is None:
+            world = self._make_world(session, frame_id)
+        try:
+            async with asyncio.timeout(timeout):
+                return int((await asyncio.shield(world))["executionContextId"])
+        except TimeoutError:
+            raise CallTimeout("Page.createIsolatedWorld", timeout) from None
+        except CdpError:
+            if self._worlds.get(frame_id) is world:
+                del self._worlds[frame_id]
+            raise
+
+    def _make_world(self, session: Session, frame_id: str) -> asyncio.Future[dict[str, Any]]:
+        params = {"frameId": frame_id, "worldName": WORLD}
+        world = self._worlds[frame_id] = session.send("Page.createIsolatedWorld", params)
+        return world
 
     async def stop_scripts(self) -> None:
         """End what the page's scripts are doing and let no more of them run."""
@@ -249,13 +261,15 @@ class Tab:
     def _frame_navigated(self, params: FrameNavigatedEvent) -> None:
         frame = params["frame"]
         self.frames.add(frame["id"])
-        self._contexts.pop(frame["id"], None)
+        self._worlds.pop(frame["id"], None)
         if frame["id"] == self.target_id:
             self._loader = frame.get("loaderId", "")
+            # It will be asked for in any case, once the page has loaded: by then it is there.
+            self._make_world(self.session, self.target_id)
             self.put("committed", frame)
 
     def _inner_frame_navigated(self, params: FrameNavigatedEvent) -> None:
-        self._contexts.pop(params["frame"]["id"], None)
+        self._worlds.pop(params["frame"]["id"], None)
 
     def _frame_started_navigating(self, params: FrameStartedNavigatingEvent) -> None:
         same_document = (
@@ -270,7 +284,7 @@ class Tab:
     def _frame_detached(self, params: FrameDetachedEvent) -> None:
         if params.get("reason") != "swap":
             self.frames.discard(params["frameId"])
-        self._contexts.pop(params["frameId"], None)
+        self._worlds.pop(params["frameId"], None)
 
     def _attached(self, params: AttachedToTargetEvent) -> None:
         info = params["targetInfo"]
@@ -278,7 +292,7 @@ class Tab:
         frame_id = info["targetId"]
         self.frame_sessions[frame_id] = session
         self.frames.add(frame_id)
-        self._contexts.pop(frame_id, None)
+        self._worlds.pop(frame_id, None)
         session.on("Page.frameNavigated", self._inner_frame_navigated)
         session.on("Target.attachedToTarget", self._attached)
         session.on_closed(lambda cause: self._frame_session_closed(frame_id, session))

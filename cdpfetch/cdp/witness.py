@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+from cdpfetch.cdp.capture import CaptureLimits, options
 from cdpfetch.cdp.landing import PAGE_TYPES, BadSelector, NotAPage
 from cdpfetch.cdp.lifecycle import Pulse
 from cdpfetch.cdp.tab import Tab
@@ -20,8 +22,10 @@ class Witness:
     ``wait_for`` is a CSS selector: until something matches it the page counts as waiting.
     """
 
-    def __init__(self, tab: Tab, wait_for: str | None = None) -> None:
+    def __init__(self, tab: Tab, limits: CaptureLimits, wait_for: str | None = None) -> None:
         self._tab = tab
+        self._limits = limits
+        self.taken: dict[str, Any] | None = None  # a capture that came with the last pulse, of a page that is final
         self._wait_for = wait_for
         self.unmatched = False  # whether nothing matched the selector when it was last looked for
         self._expanded = False  # whether the viewport has been made as tall as the page
@@ -29,6 +33,7 @@ class Witness:
     def new_document(self) -> None:
         """Another document has taken the place of the one asked so far."""
         self._expanded = False
+        self.taken = None
 
     async def pulse(self) -> Pulse:
         """The page's state at this moment.
@@ -36,7 +41,10 @@ class Witness:
         Raises NotAPage, BadSelector, ProtocolError (the document went away), CallTimeout (its scripts hold the thread).
         """
         selector = json.dumps(self._wait_for) if self._wait_for else "null"
-        answer = await self._tab.evaluate(f"cdpfetchAgent.pulse({selector})", timeout=PROBE_TIMEOUT)
+        expression = f"cdpfetchAgent.look({selector}, {options(self._limits, self._limits.frame_depth)})"
+        # A page that is final is serialized in the same turn, which has a limit of its own.
+        answer = await self._tab.evaluate(expression, timeout=PROBE_TIMEOUT)
+        self.taken = answer.get("taken")
         if answer["matched"] is None:
             raise BadSelector(f"{self._wait_for!r} is not a CSS selector")
         self.unmatched = not answer["matched"]

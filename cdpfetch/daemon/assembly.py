@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 _HASH_CHUNK = 1 << 20
 # Of the time that is left, extraction may take so much; the rest is for writing.
 _EXTRACT_SHARE = 0.9
-# Content that holds less of the visible text than this is said to.
-_LOW_COVERAGE = 0.25
 
 
 class Assembler:
@@ -303,10 +301,6 @@ def _comment(document: dict[str, Any], verdict: verdicts.Verdict) -> None:
         document["verdict"] = verdict.word
     if verdict.warning is not None:
         document["warnings"].append({"code": verdict.warning[0], "message": verdict.warning[1]})
-    coverage = document["coverage"]
-    if coverage is not None and coverage < _LOW_COVERAGE:
-        text = f"content.md holds {coverage:.0%} of the visible text; page.html has all of it"
-        document["warnings"].append({"code": "low_coverage", "message": text})
 
 
 def _is_guessed(taken: Capture, head: ResponseHead | None) -> bool:

@@ -28,7 +28,7 @@ class _Context:
         self.born = time.monotonic()
         self.made = 0  # tabs so far
         self.proved = False  # whether its traffic has been seen to pass the guard
-        self.tabs: set[str] = set()  # target ids of those that are open
+        self.open = 0  # those of them that are open, or being made
 
     @property
     def worn(self) -> bool:
@@ -57,9 +57,13 @@ class Contexts:
             if context is None or context.worn:
                 context = await self._make(lane)
             context.made += 1
-        tab = await self._browser.new_tab(context.id)
-        context.tabs.add(tab.target_id)
-        tab.session.on_closed(lambda cause: self._tab_closed(context, tab.target_id))
+            context.open += 1
+        try:
+            tab = await self._browser.new_tab(context.id)
+        except BaseException:
+            self._tab_closed(context)
+            raise
+        tab.session.on_closed(lambda cause: self._tab_closed(context))
         if not context.proved:
             try:
                 await canary.prove(self._guard, lane, tab)
@@ -86,13 +90,13 @@ class Contexts:
         log.debug("lane %s has the context %s", lane, context.id)
         return context
 
-    def _tab_closed(self, context: _Context, target_id: str) -> None:
-        context.tabs.discard(target_id)
+    def _tab_closed(self, context: _Context) -> None:
+        context.open -= 1
         if self._current.get(context.lane) is not context:
             self._dispose_when_empty(context)
 
     def _dispose_when_empty(self, context: _Context) -> None:
-        if not context.tabs and context in self._all:
+        if context.open == 0 and context in self._all:
             self._all.discard(context)
             self._browser.chore("Target.disposeBrowserContext", {"browserContextId": context.id})
 

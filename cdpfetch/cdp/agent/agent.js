@@ -2,6 +2,7 @@
 
 globalThis.cdpfetchAgent = {
   pulse,
+  look,
   serialize,
   refuseConsent,
   images,

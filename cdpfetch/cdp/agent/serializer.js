@@ -185,3 +185,14 @@ function serialize(limits, asFrame) {
     signals: asFrame ? null : signals(),
   };
 }
+
+// Elements beyond which a capture takes longer than the answer to a pulse may.
+const SMALL = 5000;
+
+// The pulse and, where the document has loaded and no script can change it any more, the capture with it.
+function look(selector, limits) {
+  const seen = pulse(selector);
+  const final = seen.readyState === 'complete' && !seen.scripted && seen.matched && seen.refresh === null;
+  if (final && document.getElementsByTagName('*').length < SMALL) seen.taken = serialize(limits, false);
+  return seen;
+}

@@ -327,7 +327,7 @@ async def test_a_file_that_grows_is_stopped_before_chrome_tells_of_it(tmp_path: 
         going = visit.go()
         visit.respond(200)
         visit.download(None)
-        (tmp_path / "guid").write_bytes(b"partial")
+        (tmp_path / "guid.crdownload").write_bytes(b"partial")
         with pytest.raises(Stop, match="too large"):
             await going
         assert (await visit.chrome.saw("Browser.cancelDownload"))["params"] == {"guid": "guid"}
