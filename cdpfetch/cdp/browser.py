@@ -34,6 +34,7 @@ class Browser:
         self.process = process  # None when somebody else runs the browser
         self.product = ""  # such as "Chrome/156.0.8078.114", set by _prepare
         self.tabs: dict[str, Tab] = {}  # by target id; a page's main frame has the same id
+        self.first_tab: Tab | None = None  # a blank tab that whoever tried the browser has left for its first user
         self.downloads: dict[str, Download] = {}  # under way, by guid
         self.download_dir: str | None = None  # absolute path where Chrome writes downloads, named by guid
         self._chores: set[asyncio.Future[Any]] = set()  # commands of which only the failure matters, and not much

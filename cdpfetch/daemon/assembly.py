@@ -7,7 +7,8 @@ import hashlib
 import logging
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cdpfetch import artifacts, disk, names
 from cdpfetch.cdp.capture import Capture
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _HASH_CHUNK = 1 << 20
 # Of the time that is left, extraction may take so much; the rest is for writing.
 _EXTRACT_SHARE = 0.9
+# Bytes that are written in less than a millisecond.
+_SMALL = 1 << 19
 
 
 class Assembler:
@@ -99,7 +105,7 @@ class Assembler:
         """Put the document in its place and return it as users see it."""
         draft: artifacts.Draft = document.pop("draft")
         try:
-            return await in_thread(draft.commit, document, index_root=self._index_root)
+            return await _soon(document["bytes"], draft.commit, document, index_root=self._index_root)
         finally:
             draft.discard()
 
@@ -156,7 +162,7 @@ class Assembler:
         if _is_guessed(taken, head):
             html, title = mojibake.repair(html), mojibake.repair(title)
         data = html.encode("utf-8", "surrogatepass")
-        path = await in_thread(draft.write, "page.html", "page", data, "text/html; charset=utf-8")
+        path = await _soon(len(data), draft.write, "page.html", "page", data, "text/html; charset=utf-8")
         document.update(
             kind="local.page",
             link=taken.url,
@@ -337,6 +343,11 @@ def _unwrap(path: str, content_type: str) -> str:
     with open(path, "wb") as file:
         file.write(part.body)
     return part.content_type or "application/octet-stream"
+
+
+async def _soon(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run blocking work on about ``size`` bytes: at once when that is quicker than the way to a thread and back."""
+    return function(*args, **kwargs) if size < _SMALL else await in_thread(function, *args, **kwargs)
 
 
 def _take_file(source: str, target: str) -> tuple[int, str]:

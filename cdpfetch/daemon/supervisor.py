@@ -186,8 +186,10 @@ class Supervisor:
         try:
             browser = await Browser.launch(argv, self.environment(), self.download_dir)
         except LaunchError as error:
-            self._crashes.append(asyncio.get_running_loop().time())
-            raise self._explain(error) from error
+            explained = self._explain(error)
+            if explained.code != "profile_in_use":  # then it did not crash, it was sent away
+                self._crashes.append(asyncio.get_running_loop().time())
+            raise explained from error
         versions.remember(executable, browser.product.partition("/")[2])
         await self._prove(browser)
         log.info("%s is up as process %d", browser.product, browser.process.pid if browser.process else 0)
@@ -196,11 +198,8 @@ class Supervisor:
     async def _prove(self, browser: Browser) -> None:
         """See that Chrome reaches the network through the guard; a browser that does not is closed at once."""
         try:
-            tab = await browser.new_tab()
-            try:
-                await canary.prove(self._guard, PROFILE, tab)
-            finally:
-                await tab.close()
+            browser.first_tab = await browser.new_tab()
+            await canary.prove(self._guard, PROFILE, browser.first_tab)
         except BaseException as error:
             await browser.close(grace=1.0)
             if isinstance(error, CdpError):
@@ -256,7 +255,8 @@ class Supervisor:
 
     def _explain(self, error: LaunchError) -> CdpFetchError:
         holder = profile.holder(self.profile_dir)
-        if error.returncode == profile.EXIT_PROFILE_IN_USE or (holder and "ProcessSingleton" in error.reason):
+        in_use = error.returncode == profile.EXIT_PROFILE_IN_USE or "ProcessSingleton" in error.reason
+        if in_use and holder is not None:
             return profile.in_use(self.profile_dir, holder)
         hint = "run: cdpfetch doctor"
         if "sandbox" in error.reason.lower():

@@ -101,7 +101,9 @@ class TabPool:
 
     async def _take(self, browser: Browser, lane: str) -> Tab:
         if self._browser is not browser or self._contexts is None:
-            self._browser, self._contexts, self._spares = browser, Contexts(browser, self._guard), {}
+            self._browser, self._contexts = browser, Contexts(browser, self._guard)
+            first, browser.first_tab = browser.first_tab, None
+            self._spares = {PROFILE: [first]} if first is not None else {}
         spares = self._spares.get(lane, [])
         while spares:
             tab = spares.pop()
