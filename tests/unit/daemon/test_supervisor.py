@@ -15,6 +15,7 @@ import fake_chrome
 import pytest
 
 from cdpfetch import config, paths
+from cdpfetch.daemon import profile
 from cdpfetch.daemon import supervisor as supervisor_module
 from cdpfetch.daemon.guard import canary
 from cdpfetch.daemon.guard.guard import Guard
@@ -149,7 +150,7 @@ async def test_what_ends_by_itself_is_started_again_and_counted(tmp_path: Path) 
 async def test_a_crash_loop_pauses_with_its_reason_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with supervised(tmp_path, executable_path=executable(tmp_path, "crash")) as s:
         for _ in range(CRASHES_MAX):
-            with pytest.raises(CdpFetchError, match="in use"):
+            with pytest.raises(CdpFetchError, match="did not come up"):
                 async with s.use():
                     pass
         with pytest.raises(CdpFetchError, match=f"Chrome ended by itself {CRASHES_MAX} times") as caught:
@@ -158,18 +159,22 @@ async def test_a_crash_loop_pauses_with_its_reason_and_ends(tmp_path: Path, monk
         assert caught.value.code == "browser_failed"
         assert len(starts(tmp_path)) == CRASHES_MAX
         monkeypatch.setattr(supervisor_module, "CRASHES_PAUSE", 0.0)
-        with pytest.raises(CdpFetchError, match="in use"):
+        with pytest.raises(CdpFetchError, match="did not come up"):
             async with s.use():
                 pass
         assert len(starts(tmp_path)) == CRASHES_MAX + 1
 
 
-async def test_exit_status_21_is_a_profile_in_use(tmp_path: Path) -> None:
+async def test_a_start_that_is_sent_away_is_a_profile_in_use_and_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile, "holder", lambda directory: profile.Holder("elsewhere", 4711))
     async with supervised(tmp_path, executable_path=executable(tmp_path, "crash")) as s:
-        with pytest.raises(CdpFetchError) as caught:
-            async with s.use():
-                pass
-        assert caught.value.code == "profile_in_use"
+        for _ in range(CRASHES_MAX + 1):
+            with pytest.raises(CdpFetchError, match="process 4711 on elsewhere") as caught:
+                async with s.use():
+                    pass
+            assert caught.value.code == "profile_in_use"
 
 
 async def test_no_browser_is_said(tmp_path: Path) -> None:
