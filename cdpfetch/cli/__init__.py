@@ -26,6 +26,7 @@ VERBS = {
     "open-browser": ("daemons", "open a browser window on the shared profile, to sign in"),
     "close-browser": ("daemons", "close that browser window"),
     "sessions": ("daemons", "list or clear the sites that the profile is signed in to"),
+    "service": ("services", "let systemd or launchd start the daemon when it is needed"),
     "daemon": ("daemons", "run the daemon in the foreground"),
 }
 EPILOG = """\

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from cdpfetch import config as settings
 from cdpfetch import paths, retention
 from cdpfetch._version import __version__
+from cdpfetch.daemon import activation
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchService
 from cdpfetch.daemon.guard.guard import Guard
@@ -159,8 +160,12 @@ class App:
 def run(home: paths.Home, config: settings.Config, lock: InstanceLock, ready: Callable[[], None]) -> None:
     """Run a daemon whose lock is held."""
 
+    def serving() -> None:
+        ready()
+        activation.notify("READY=1")
+
     async def main() -> None:
-        await App(home, config).run(lock.bind(), ready)
+        await App(home, config).run(activation.listener(home.socket) or lock.bind(), serving)
 
     lock.write_pidfile(__version__)
     asyncio.run(main())

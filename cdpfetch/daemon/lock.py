@@ -19,6 +19,7 @@ class InstanceLock:
     def __init__(self, home: paths.Home) -> None:
         self._home = home
         self._fd: int | None = None
+        self._bound = False  # whether the socket's file is ours to remove
 
     def acquire(self) -> None:
         """Take the lock.
@@ -80,15 +81,16 @@ class InstanceLock:
             raise paths.directory_error(path, error) from error
         finally:
             os.umask(previous)
+        self._bound = True
         listener.listen(128)
         listener.setblocking(False)
         return listener
 
     def release(self) -> None:
-        """Remove socket and pidfile, then give up the lock; idempotent."""
+        """Remove pidfile and socket (not that of a service manager), then give up the lock; idempotent."""
         if self._fd is None:
             return
-        for path in (self._home.socket, self._home.pidfile):
+        for path in (self._home.socket, self._home.pidfile) if self._bound else (self._home.pidfile,):
             with contextlib.suppress(OSError):
                 os.unlink(path)
         os.close(self._fd)
