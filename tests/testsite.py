@@ -13,6 +13,7 @@ import socketserver
 import ssl
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
@@ -462,6 +463,22 @@ def _(h: Handler) -> None:
 @route("/gzip")
 def _(h: Handler) -> None:
     h.reply(body=gzip.compress(page(f"<h1>Packed</h1><p>{PROSE}</p>").encode()), Content_Encoding="gzip")
+
+
+@route("/bomb")
+def _(h: Handler) -> None:
+    """A page of ``mb`` megabytes in a thousandth of that."""
+    packer = zlib.compressobj(9, wbits=31)
+    head = packer.compress(page(f"<h1>Bomb</h1><p>{PROSE}</p>").encode()) + packer.flush(zlib.Z_FULL_FLUSH)
+    more = packer.compress(b"<i></i>\n" * (1 << 17)) + packer.flush(zlib.Z_FULL_FLUSH)  # may be said again and again
+    h.reply(body=head + more * int(h.query["mb"]) + packer.flush(), Content_Encoding="gzip")
+
+
+@route("/greedy")
+def _(h: Handler) -> None:
+    """A page that loads for ever."""
+    script = "(async () => { for (;;) await (await fetch('/blob?size=1000000&n=' + Math.random())).arrayBuffer() })()"
+    h.reply(body=page(f"<h1>Greedy</h1><p>{PROSE}</p><script>{script}</script>"))
 
 
 @route("/reset")

@@ -15,6 +15,8 @@ from cdpfetch.cdp.landing import DownloadFailed, NavigationTimeout, ResponseHead
 # Seconds without a byte before a download is given up.
 STALL_TIMEOUT = 20.0
 
+# What Chrome adds to the name of a file that is not whole yet.
+UNFINISHED = ".crdownload"
 # Seconds between looks at the file: Chrome tells of its growth only now and then.
 _LOOK = 0.1
 # Bytes to read of a stream at a time, first and at most.
@@ -64,9 +66,9 @@ class Download:
 
     def look(self) -> None:
         """Note how large the file is by now, which Chrome tells late."""
-        if self.path is not None:
+        for path in self._files():
             with contextlib.suppress(OSError):
-                self.received = max(self.received, os.lstat(self.path).st_size)
+                self.received = max(self.received, os.lstat(path).st_size)
 
     def end(self, state: str) -> None:
         """Note the end; the first one counts."""
@@ -75,9 +77,13 @@ class Download:
 
     def remove(self) -> None:
         """Delete what was written, where it is still there."""
-        if self.path is not None:
+        for path in self._files():
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path)
+                os.unlink(path)
+
+    def _files(self) -> tuple[str, ...]:
+        """Where Chrome writes: under the final name only when it is done."""
+        return () if self.path is None else (self.path, self.path + UNFINISHED)
 
     def __repr__(self) -> str:
         state = self._state.result() if self._state.done() else "under way"
