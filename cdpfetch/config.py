@@ -60,10 +60,13 @@ class Challenge(NamedTuple):
 
 
 class NetworkAccess(NamedTuple):
-    """``[network]``: hosts, host:port, *.suffix and CIDRs that may be reached though private, or never."""
+    """``[network]``: hosts, host:port, *.suffix and CIDRs that may be reached though private, or never; whether
+    http addresses are tried by https first.
+    """
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    https_upgrade: bool = False
 
 
 class Artifacts(NamedTuple):
@@ -172,7 +175,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "headless_wait": Number(0, 600),
         "headed_wait": Number(0, 600),
     },
-    "network": {"allow": Network(), "deny": Network()},
+    "network": {"allow": Network(), "deny": Network(), "https_upgrade": Flag()},
     "artifacts": {
         "max_age_days": Number(0, 36500),
         "max_total_mb": Number(0, 1e9),

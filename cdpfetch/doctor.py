@@ -45,7 +45,7 @@ class Check(NamedTuple):
 
 
 def run(home: paths.Home, on_check: Callable[[Check], None] = lambda check: None) -> list[Check]:
-    """Make all checks in order; ``on_check`` gets each as it is done.  Starts the daemon for the last one."""
+    """Make all checks in order; ``on_check`` gets each as it is done.  Starts the daemon for the last ones."""
     done: list[Check] = []
     for step in (check_home, check_config, check_chrome, check_sandbox, check_profile, check_space, check_daemon):
         for check in _guarded(step, home):
@@ -57,7 +57,12 @@ def run(home: paths.Home, on_check: Callable[[Check], None] = lambda check: None
     else:
         last = next(iter(_guarded(check_fetch, home)))
     on_check(last)
-    return [*done, last]
+    done.append(last)
+    if last.status == OK:
+        for check in _guarded(check_guard, home):
+            done.append(check)
+            on_check(check)
+    return done
 
 
 def exit_status(checks: list[Check]) -> int:
@@ -208,6 +213,33 @@ def check_daemon(home: paths.Home) -> Iterator[Check]:
         yield Check("daemon", WARN, f"{detail}, but is version {status.get('version')}, not {__version__}", hint)
     else:
         yield Check("daemon", OK, detail)
+
+
+def check_guard(home: paths.Home) -> Iterator[Check]:
+    """The guard of the running daemon, the proof that its browser gave, and how far the workers are shut off."""
+    from cdpfetch.client import Client
+
+    with Client(home, start=False) as client:
+        status = client.status()
+    guard, notes = status.get("guard") or {}, {note["code"]: note["message"] for note in status.get("warnings", ())}
+    lanes = ", ".join(str(lane["name"]) for lane in guard.get("lanes", ()))
+    if not lanes:
+        yield Check("guard", FAIL, "the daemon has none", "cdpfetch restart", "browser_failed")
+        return
+    # A browser that does not give the proof is closed before anybody gets it.
+    proof = "Chrome has proved to pass it" if status["browser"]["state"] == "running" else "no Chrome runs to prove it"
+    detail = f"lanes {lanes}; {proof}; {guard.get('opened')} connections made, {guard.get('refused')} refused"
+    if "unguarded" in notes:
+        yield Check("guard", WARN, f"lanes {lanes}; {notes['unguarded']}", "cdpfetch config unset browser.cdp_url")
+    elif not guard.get("checks_owner", True):
+        hint = "use it where no other user may log in, or on Linux with /proc"
+        yield Check("guard", WARN, f"{detail}; other users of this machine are not told from you", hint)
+    else:
+        yield Check("guard", OK, detail)
+    if "workers_exposed" in notes:
+        yield Check(
+            "workers", WARN, notes["workers_exposed"], "allow seccomp or user namespaces (containers forbid them)"
+        )
 
 
 def check_fetch(home: paths.Home) -> Iterator[Check]:

@@ -62,6 +62,13 @@ def same_host(one: Url, other: Url) -> bool:
     return same_port and one.host.removeprefix("www.") == other.host.removeprefix("www.")
 
 
+def upgraded(url: Url) -> Url | None:
+    """The same address by https; None where it is https already or names a port of its own."""
+    if url.scheme != "http" or url.port != _PORTS["http"]:
+        return None
+    return parse_url("https" + url.href.removeprefix("http"), max_length=MAX_URL + 1)
+
+
 def _shown(text: str) -> str:
     """A URL as an error shows it: quoted, escaped, cut, and without credentials."""
     text = _USERINFO.sub("//…@", text)

@@ -56,6 +56,8 @@ class App:
             config.fetch.profile_sites,
             self.guard.resolver,
             self.sessions.knows,
+            # All tabs may share one connection to a site.
+            (config.fetch.tabs + 1) * config.fetch.max_bytes,
         )
         self.supervisor = Supervisor(home, config, self.guard)
         self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)

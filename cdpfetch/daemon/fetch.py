@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cdpfetch import artifacts, disk
 from cdpfetch.cdp.errors import CdpError
-from cdpfetch.cdp.landing import Landing, NavigationFailed
+from cdpfetch.cdp.landing import Landing, NavigationFailed, NavigationTimeout
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
 from cdpfetch.cdp.tab import Tab
@@ -19,13 +19,13 @@ from cdpfetch.config import Config
 from cdpfetch.daemon import faults
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.guard.guard import Guard
-from cdpfetch.daemon.lanes import Lanes
+from cdpfetch.daemon.lanes import ANONYMOUS, Lanes
 from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.routing import FetchRouter, LaneLeft, RedirectStopped, essence
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.errors import CdpFetchError
-from cdpfetch.urls import Url
+from cdpfetch.urls import Url, upgraded
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +36,8 @@ _RESERVE_MAX = 5.0
 _PAGE_SHARE = 2
 # How often redirects may lead from one lane to another.
 _LANE_CHANGES = 4
+# How https may fail for http to be tried instead.
+_INSECURE = frozenset({"connection_failed", "tls_failed", "timeout", "dns_failed"})
 # What Chrome says when the guard refuses or can't connect.
 _GUARDED_ERRORS = ("net::ERR_SOCKS_", "net::ERR_PROXY_", "net::ERR_TIMED_OUT", "net::ERR_CONNECTION_")
 
@@ -130,7 +132,7 @@ class FetchService:
                 visit = _Visit(lanes, lane, url, options, end, emit)
                 try:
                     async with asyncio.timeout_at(end):
-                        landing = await self._visit(visit, clock, started)
+                        landing, fact = await self._visit_safely(visit, clock, started)
                 except RedirectStopped as stopped:
                     return await self._assembler.redirect(options, stopped)
         clock.landed(landing)
@@ -139,6 +141,7 @@ class FetchService:
         async with asyncio.timeout_at(end):
             document = await self._assembler.assemble(options, landing, warnings, end - loop.time())
         clock.mark("extract")
+        document["facts"] += [fact] if fact else []
         document["timings"] = clock.timings()
         return await self._assembler.commit(document)
 
@@ -171,6 +174,26 @@ class FetchService:
         finally:
             self._tabs.end_lane(name)
             await self._guard.close_lane(name)
+
+    async def _visit_safely(
+        self, visit: _Visit, clock: _Clock, started: list[Navigation]
+    ) -> tuple[Landing, str | None]:
+        """The visit, by https first where that is wanted, and what is to be said of it."""
+        secure = upgraded(visit.url) if self._config.network.https_upgrade and visit.lane == ANONYMOUS else None
+        if secure is None:
+            return await self._visit(visit, clock, started), None
+        # A server that only drops what comes to the other port must leave time for the one that was asked for.
+        now = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(now + (visit.end - now) / 2):
+                return await self._visit(visit._replace(url=secure), clock, started), "upgraded to https"
+        except (NavigationFailed, NavigationTimeout, CdpFetchError, TimeoutError) as error:
+            fault = CdpFetchError("timeout", "it took too long") if isinstance(error, TimeoutError) else error
+            public = faults.public_error(fault)
+            if public.code not in _INSECURE or asyncio.get_running_loop().time() >= visit.end:
+                raise
+            log.info("%s is fetched by http: %s", visit.url.href, public)
+            return await self._visit(visit, clock, started), f"fetched by http, since https failed: {public.reason}"
 
     async def _visit(self, visit: _Visit, clock: _Clock, started: list[Navigation]) -> Landing:
         """Where the address leads, in whatever lanes its redirects belong to."""

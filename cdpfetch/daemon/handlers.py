@@ -25,6 +25,11 @@ from cdpfetch.extract.pool import ExtractPool
 # Progress lines of one download: no more often than this (seconds).
 _PROGRESS_EVERY = 0.2
 
+_EXPOSED = {
+    "code": "workers_exposed",
+    "message": "the kernel does not shut extraction workers off from the network; only Python does",
+}
+
 
 class Handlers:
     """Dispatches requests; each method returns the terminal message."""
@@ -186,5 +191,5 @@ class Handlers:
             "requests": {"active": self._tabs.working, "queued": self._tabs.waiting, "served": self._fetches.served},
             "guard": self._guard.status(),
             "workers": {"alive": self._pool.alive, "restarts": self._pool.restarts},
-            "warnings": self._supervisor.warnings,
+            "warnings": self._supervisor.warnings + [_EXPOSED] * self._pool.exposed,
         }

@@ -25,7 +25,8 @@ class Lanes:
     """Judges addresses by parsing and by name, and chooses their lanes; what names resolve to is the guard's business.
 
     ``allow`` and ``deny`` are those of ``[network]``; ``sites`` are hosts (with their sub-domains) that are
-    visited with the profile, and so is each host that ``signed_in`` says yes to.
+    visited with the profile, and so is each host that ``signed_in`` says yes to.  ``connection_bytes`` is what one
+    connection of the anonymous lane may carry, both ways (None: any number).
     """
 
     def __init__(
@@ -35,18 +36,20 @@ class Lanes:
         sites: Iterable[str] = (),
         resolver: Resolver | None = None,
         signed_in: Callable[[str], bool] = lambda host: False,
+        connection_bytes: int | None = None,
     ) -> None:
         self._allow = tuple(allow)
         self._deny = tuple(deny)
         self._sites = tuple(_site(entry) for entry in sites)
         self._signed_in = signed_in
+        self._connection_bytes = connection_bytes
         self._opened = Policy(allow, deny)
         self._public = Policy((), deny)
         self._resolver = resolver or Resolver()
 
     def guarded(self) -> list[Lane]:
         """The guard's lanes, with what each may reach."""
-        return [Lane(PROFILE, self._opened), Lane(ANONYMOUS, self._public)]
+        return [Lane(PROFILE, self._opened), Lane(ANONYMOUS, self._public, self._connection_bytes)]
 
     def extended(self, name: str, allow: Sequence[str]) -> tuple[Lane, Lanes]:
         """A lane of its own for one call that opens more, and the judge for it."""

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cdpfetch import doctor, paths, process
+from cdpfetch import client, doctor, paths, process
 from cdpfetch.cli import main
 
 
@@ -179,3 +179,42 @@ def test_no_fetch_is_tried_with_bad_settings(fake):
     checks = doctor.run(fake.home)
     assert "not tried" in checks[-1].detail
     assert fake.starts == []
+
+
+GUARD = {"lanes": [{"name": "profile"}, {"name": "anonymous"}], "opened": 3, "refused": 2, "checks_owner": True}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"guard": GUARD}, [("guard", doctor.OK, "lanes profile, anonymous; Chrome has proved to pass it; 3 con")]),
+        ({"guard": {}}, [("guard", doctor.FAIL, "the daemon has none")]),
+        ({"guard": {**GUARD, "checks_owner": False}}, [("guard", doctor.WARN, "lanes profile, anonymous; Chrome has")]),
+        (
+            {"guard": GUARD, "warnings": [{"code": "unguarded", "message": "somebody else's"}]},
+            [("guard", doctor.WARN, "lanes profile, anonymous; somebody else's")],
+        ),
+        (
+            {"guard": GUARD, "warnings": [{"code": "workers_exposed", "message": "only Python does"}]},
+            [("guard", doctor.OK, "lanes"), ("workers", doctor.WARN, "only Python does")],
+        ),
+        (
+            {"guard": GUARD, "browser": {"state": "closed"}},
+            [
+                (
+                    "guard",
+                    doctor.OK,
+                    "lanes profile, anonymous; no Chrome runs to prove it; 3 connections made, 2 refused",
+                )
+            ],
+        ),
+    ],
+)
+def test_the_guard_is_shown(home, monkeypatch, status, expected):
+    given = {"browser": {"state": "running"}, "warnings": [], **status}
+    monkeypatch.setattr(client.Client, "status", lambda self: given)
+    found = list(doctor._guarded(doctor.check_guard, home))
+    assert len(found) == len(expected)
+    for check, (name, state, start) in zip(found, expected, strict=True):
+        assert (check.name, check.status) == (name, state)
+        assert check.detail.startswith(start)

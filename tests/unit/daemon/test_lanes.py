@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from cdpfetch.config import Config
+from cdpfetch.daemon.app import App
 from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE, Lanes
 from cdpfetch.errors import CdpFetchError, ConfigError
+from cdpfetch.paths import Home
 from cdpfetch.urls import parse_url
 
 
@@ -113,3 +116,11 @@ def test_a_site_that_was_signed_in_to_is_visited_with_the_profile() -> None:
     signed_in.add("10.0.0.1")
     with pytest.raises(CdpFetchError, match=r"10\.0\.0\.1"):
         judge.parse("http://10.0.0.1/")
+
+
+def test_a_connection_of_the_anonymous_lane_has_a_budget() -> None:
+    found = {lane.name: lane for lane in Lanes((), (), connection_bytes=1000).guarded()}
+    assert (found[ANONYMOUS].connection_bytes, found[PROFILE].connection_bytes) == (1000, None)
+    app = App(Home("/nonexistent"), Config())
+    (anonymous,) = [lane for lane in app.lanes.guarded() if lane.name == ANONYMOUS]
+    assert anonymous.connection_bytes == 7 * Config().fetch.max_bytes
