@@ -16,7 +16,7 @@ from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
 from cdpfetch.cdp.tab import Tab
 from cdpfetch.config import Config
-from cdpfetch.daemon import faults
+from cdpfetch.daemon import faults, verdicts
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import ANONYMOUS, Lanes
@@ -256,7 +256,7 @@ class FetchService:
     ) -> None:
         """Say in a document that failed without bodies what is known."""
         if error.code == "auth_required" and error.hint is None:
-            error.hint = f"sign in once: cdpfetch open-browser {options.url}"
+            error.hint = f"sign in once: {verdicts.window_command(options.url)}"
         document["ok"] = False
         document["error"] = error.to_json()
         document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]

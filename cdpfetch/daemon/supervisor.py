@@ -46,6 +46,7 @@ class Supervisor:
         self._left = asyncio.Event()  # set while there is no user at all
         self._left.set()
         self._barred: Callable[[], CdpFetchError] | None = None  # why nobody may use a browser, while that is so
+        self._cutting = False  # whether those who still have the browser lose it for that reason
         self._images = False  # whether the running browser loads images
         self._idle: asyncio.Task[None] | None = None  # closes the browser after headless_idle seconds
         self._crashes: deque[float] = deque(maxlen=CRASHES_MAX)  # loop times of unexpected ends
@@ -87,9 +88,9 @@ class Supervisor:
             browser = await self._ensure(images)
             try:
                 yield browser
-            except CdpError:
-                if browser.closed is not None:
-                    self._check_barred()  # it was closed under the user's hands, for a reason that can be told
+            except (CdpError, CdpFetchError):
+                if self._cutting:
+                    self._check_barred()  # the browser was closed under the user's hands: that is the reason
                 raise
             finally:
                 self._active -= 1
@@ -129,6 +130,7 @@ class Supervisor:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._left.wait()
+        self._cutting = True
         if self._browser is not None:
             await self._browser.close()  # before the lock, which a lease that waits for another one may hold
         async with self._starting:
@@ -137,6 +139,7 @@ class Supervisor:
     def unbar(self) -> None:
         """Serve again."""
         self._barred = None
+        self._cutting = False
 
     def _check_barred(self) -> None:
         if self._barred is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -84,7 +85,7 @@ def judge(head: ResponseHead | None, taken: Capture, wanted: str) -> Verdict:
         if _differs(taken.url, wanted):
             reason += f", reached from {wanted}"
         return Verdict(
-            "login_required", CdpFetchError("login_required", reason, f"sign in once: cdpfetch open-browser {wanted}")
+            "login_required", CdpFetchError("login_required", reason, f"sign in once: {window_command(wanted)}")
         )
     said = _error_said(taken)
     if said is not None:
@@ -94,6 +95,11 @@ def judge(head: ResponseHead | None, taken: Capture, wanted: str) -> Verdict:
             "thin", warning=("thin", f"the page shows only {taken.visible} characters; it may need more time")
         )
     return Verdict("ok")
+
+
+def window_command(url: str) -> str:
+    """The command that shows a page to the user, to be pasted into a shell."""
+    return f"cdpfetch open-browser {shlex.quote(url)}"
 
 
 def wall_of(head: ResponseHead | None, taken: Capture) -> str | None:
@@ -126,7 +132,7 @@ def challenge(url: str, wall: str, head: ResponseHead | None) -> CdpFetchError:
     return CdpFetchError(
         "challenge",
         f"a bot challenge stands before the page{status}, told by {wall}",
-        f"pass it once by hand: cdpfetch open-browser {url}",
+        f"pass it once by hand: {window_command(url)}",
     )
 
 

@@ -156,3 +156,23 @@ async def test_what_one_fetch_leaves_is_gone_for_the_next_context(
         for _ in range(3):
             assert (await d.fetch("http://other.test/headers"))["ok"]
         assert set(cookies(other, "/headers")) == {None}
+
+
+async def test_a_site_that_was_signed_in_to_moves_to_the_profile(
+    tmp_path: Path, sites: tuple[Site, Site, Site]
+) -> None:
+    mail, other, _ = sites
+    async with daemon(tmp_path, mail, other) as d:
+        async with d.app.supervisor.use() as browser:
+            kept = {"name": "login", "value": "2", "domain": ".other.test", "path": "/"}
+            await browser.connection.root.execute("Storage.setCookies", {"cookies": [kept]})
+        assert (await d.fetch("http://other.test/headers"))["ok"]
+        assert cookies(other, "/headers") == [None], "not known yet"
+        async with d.app.supervisor.use() as browser:
+            assert await d.app.sessions.record(browser) == {"other.test"}
+        assert (await d.fetch("http://other.test/headers"))["ok"]
+        assert cookies(other, "/headers") == [None, "login=2"]
+        async with d.app.supervisor.use() as browser:
+            assert (await d.app.sessions.clear(browser, "www.other.test"))["cookies"] == 1
+        assert (await d.fetch("http://other.test/headers"))["ok"]
+        assert cookies(other, "/headers") == [None, "login=2", None]

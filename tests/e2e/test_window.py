@@ -88,7 +88,7 @@ def sign_in(command: Command, site: Site, screen: Display) -> None:
 
 
 def test_a_sign_in_page_closes_the_circle(desk: Command, site: Site, screen: Display) -> None:
-    wanted = site.url("/members/private")
+    wanted = site.url("/members/private?room=1&floor=2")
     refused = fetched(desk, wanted)
     assert refused["error"]["code"] == "login_required"
     assert site.netloc in refused["error"]["reason"]
@@ -246,6 +246,24 @@ def test_fetches_under_way_may_end(desk: Command, site: Site, screen: Display) -
     assert opening.returncode == 0
     assert process_of_window(desk) is not None
     assert desk("close-browser").status == 0
+
+
+def test_fetches_that_take_too_long_are_cut_off(desk: Command, site: Site, screen: Display) -> None:
+    with desk.start("fetch", "--json", site.url("/gated?gate=cut")) as fetching:
+        wait_for(lambda: site.asked("/gated"), 30)
+        assert desk("open-browser").status == 0
+        out, _ = fetching.communicate(timeout=30)
+    site.gate("cut").set()
+    assert json.loads(out)["error"]["reason"] == SENTENCE
+    with desk.start("open-browser", "--wait") as waiting:
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline() == "the browser is open; quit it to resume fetching\n"
+        assert desk("stop").status == 0
+        _, err = waiting.communicate(timeout=30)
+    assert waiting.returncode == 3
+    assert "the browser window stays open" in err
+    assert desk("doctor").status == 1
+    assert desk("close-browser").out == "the browser is closed\n"
 
 
 def test_without_a_display_it_says_so(desk: Command, site: Site) -> None:
