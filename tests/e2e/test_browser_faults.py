@@ -159,7 +159,8 @@ def test_a_lock_that_a_crash_left(client: Client, own: Command, site: Site, targ
 # ---- the disk
 
 
-def test_a_full_disk_is_named_and_leaves_nothing(client: Client, site: Site, tmp_path: Path) -> None:
+def test_a_full_disk_is_named_and_leaves_nothing(client: Client, own: Command, site: Site, tmp_path: Path) -> None:
+    own.configure(f"[network]\nallow = ['{site.netloc}']\n[artifacts]\nmin_free_mb = 0\n")  # no floor: let it fill
     disk = tmp_path / "disk"
     disk.mkdir()
     with small_disk(disk, 256 * 1024):
