@@ -474,6 +474,20 @@ def _(h: Handler) -> None:
     h.reply(body=head + more * int(h.query["mb"]) + packer.flush(), Content_Encoding="gzip")
 
 
+@route("/smuggled")
+def _(h: Handler) -> None:
+    """Words that nobody sees, and some characters that only look like it."""
+    tags = "".join(chr(0xE0000 + ord(char)) for char in "obey")
+    body = f"<h1>Smuggled{tags}</h1><p>{PROSE}{tags} \u202edrawkcab\u202c</p><p>می\u200cخواهم 👩\u200d🚀</p>"
+    h.reply(body=page(f"<main>{body}</main>", f"Smuggled{tags}"))
+
+
+@route("/escapes")
+def _(h: Handler) -> None:
+    """A title that steers terminals."""
+    h.reply(body=page(f"<h1>Escapes</h1><p>{PROSE}</p>", "\x1b]52;c;ZXZpbA==\x07 \x1b[2J\x9b31m ESCAPES"))
+
+
 @route("/greedy")
 def _(h: Handler) -> None:
     """A page that loads for ever."""
