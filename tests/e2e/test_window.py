@@ -22,6 +22,8 @@ from cdpfetch import paths, process, starting
 from cdpfetch.cdp import flags
 from cdpfetch.daemon import profile
 
+# Several starts of Chrome each, and every one may be slow on a busy machine.
+pytestmark = pytest.mark.timeout(240)
 SENTENCE = "interactive browser is open — quit Chrome to resume fetching"
 
 
