@@ -171,6 +171,7 @@ class Interactive:
                 await self._supervisor.bar(refusal, DRAIN)
                 paths.ensure_private_dir(self._supervisor.profile_dir)
                 paths.ensure_private_dir(self._home.logs)
+                await profile.await_leftover(self._supervisor.profile_dir)
                 profile.prepare(self._supervisor.profile_dir)
                 profile.forget_tabs(self._supervisor.profile_dir)
                 found = await self._launch(argv, environ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -17,6 +18,7 @@ log = logging.getLogger(__name__)
 # Chrome's exit status when another Chrome holds the profile (RESULT_CODE_PROFILE_IN_USE).
 EXIT_PROFILE_IN_USE = 21
 _LOCK = "SingletonLock"
+_PIPE_SWITCH = "--remote-debugging-pipe"
 _NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "fuse.sshfs", "9p"})
 
 
@@ -45,6 +47,17 @@ def holder(directory: str) -> Holder | None:
         return None
     host, _, pid = target.rpartition("-")
     return Holder(host, int(pid)) if host and pid.isdigit() else None
+
+
+async def await_leftover(directory: str, seconds: float = 3.0) -> None:
+    """Wait for a headless Chrome whose daemon was killed: it ends by itself when its pipe closes (0.5 s measured)."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while loop.time() < end:
+        found = holder(directory)
+        if found is None or not found.alive or _PIPE_SWITCH not in process.command_line(found.pid):
+            return
+        await asyncio.sleep(0.05)
 
 
 def prepare(directory: str) -> None:

@@ -180,6 +180,7 @@ class Supervisor:
             return browser
         executable = find_chrome(self._config.browser.executable_path)
         paths.ensure_private_dir(self.profile_dir)
+        await profile.await_leftover(self.profile_dir)
         profile.prepare(self.profile_dir)
         versions = VersionCache(os.path.join(self._home.run, "chrome.json"))
         version = await asyncio.to_thread(versions.version, executable)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -187,3 +190,20 @@ def test_no_tab_of_before_is_reopened(tmp_path: Path) -> None:
         (folder / name).write_bytes(b"SNSS")
     profile.forget_tabs(str(tmp_path))
     assert os.listdir(folder) == ["other"]
+
+
+async def test_the_chrome_of_a_killed_daemon_is_waited_for(tmp_path: Path) -> None:
+    code = "import sys; sys.stdin.read()"
+    command = [sys.executable, "-S", "-c", code, "--remote-debugging-pipe"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as leftover:
+        os.symlink(f"{socket.gethostname()}-{leftover.pid}", tmp_path / "SingletonLock")
+        waiting = asyncio.create_task(profile.await_leftover(str(tmp_path), 20))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        assert leftover.stdin is not None
+        leftover.stdin.close()
+        await waiting
+        profile.prepare(str(tmp_path))
+    # Any other Chrome is somebody's: nothing is waited for.
+    os.symlink(f"{socket.gethostname()}-{os.getpid()}", tmp_path / "SingletonLock")
+    await profile.await_leftover(str(tmp_path), 20)
