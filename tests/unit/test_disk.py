@@ -190,6 +190,14 @@ def test_a_download_that_is_no_plain_file_is_refused(tmp_path, kind):
     assert secret.read_text() == "mine"
 
 
+def test_a_link_is_not_even_opened(tmp_path):
+    (tmp_path / "secret").write_text("mine")
+    (tmp_path / "guid").symlink_to("secret")
+    with pytest.raises(OSError) as caught:
+        disk.open_regular(str(tmp_path / "guid"))
+    assert caught.value.errno == errno.ELOOP
+
+
 @pytest.mark.parametrize("kind", ["symlink", "dangling", "file"])
 def test_a_download_overwrites_nothing(tmp_path, kind):
     (tmp_path / "guid").write_bytes(b"abc")
