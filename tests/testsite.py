@@ -803,6 +803,12 @@ def _(h: Handler) -> None:
     h.reply(body=page("<h1>Secret</h1>"))
 
 
+@route("/blocked")
+def _(h: Handler) -> None:
+    """A page whose text stands behind a script that never comes."""
+    h.reply(body=page(f"<h1>Behind a script</h1><p>{PROSE * 3}</p>", head="<script src='/hang'></script>"))
+
+
 @route("/veiled")
 def _(h: Handler) -> None:
     """A page that hides itself until a script has run that never comes."""

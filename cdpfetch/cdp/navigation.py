@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# Seconds that must be left for a second try of a page that showed nothing.
+WITHOUT_SCRIPTS_TIME = 3.0
 # Seconds between looks at a page that may be replaced by another.
 PATIENCE_STEP = 0.5
 
@@ -80,6 +82,7 @@ class Navigation:
         self._force_file = False  # the same address again, this time as a file
         self._surplus: str | None = None  # set when all that was loaded is more than the page may load
         self._stopped_scripts = False
+        self._without_scripts = False  # whether the page is asked for a second time, with scripts switched off
         self._patience_end: float | None = None  # loop time until which a bot wall may clear, once one was met
         self._notes: list[tuple[str, str]] = []
         self._times: dict[str, float] = {}
@@ -394,7 +397,22 @@ class Navigation:
             return None
         if await self._waits_for_another(taken):
             return None
+        if partial and taken.visible == 0 and self._try_without_scripts():
+            return None
         return await self._conclude(taken, partial)
+
+    def _try_without_scripts(self) -> bool:
+        """Ask again for a page that shows nothing because its scripts do not come, and let none of them run.
+
+        What the server itself has written is better than nothing; once, and where there is time for it.
+        """
+        if self._stopped_scripts or self._limits.end - self._loop.time() < WITHOUT_SCRIPTS_TIME:
+            return False
+        self._stopped_scripts = True
+        self._without_scripts = True
+        self._tab.session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+        self._navigate(self._url)
+        return True
 
     async def _waits_for_another(self, taken: Capture) -> bool:
         """Whether this page is one that may be replaced, and there is time left to see that; waits a moment."""
@@ -415,6 +433,8 @@ class Navigation:
         if body_error is not None and taken.visible == 0:
             raise NavigationFailed(body_error, self._url, self._page_head)
         partials = [partial] if partial else []
+        if self._without_scripts:
+            partials.append("the page showed nothing until its time was over, and was read without its scripts")
         if body_error is not None:
             partials.append(f"the document broke off ({body_error}){self._lengths()}")
         if self._witness.unmatched:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -167,3 +168,17 @@ async def test_a_page_that_hides_itself_as_a_whole_is_read(browser: Browser, sit
     assert landing.capture is not None
     assert landing.capture.visible > 200
     assert '<p style="display:none" data-cdpfetch-hidden="">' in landing.capture.html
+
+
+async def test_what_stands_behind_a_script_that_never_comes_is_read_without_it(browser: Browser, site: Site) -> None:
+    end = asyncio.get_running_loop().time() + 30
+    landing = await visit(browser, site.url("/blocked"), limits=Limits(navigation=1.0, settle=1.0, end=end))
+    assert landing.capture is not None
+    assert "<h1>Behind a script</h1>" in landing.capture.html
+    assert landing.partial == ("the page showed nothing until its time was over, and was read without its scripts",)
+    assert site.asked("/blocked") == 2
+    # Without the time for it there is nothing to give.
+    soon = asyncio.get_running_loop().time() + 2
+    landing = await visit(browser, site.url("/blocked"), limits=Limits(navigation=1.0, settle=1.0, end=soon))
+    assert landing.capture is not None
+    assert landing.capture.visible == 0
