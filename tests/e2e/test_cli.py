@@ -188,8 +188,10 @@ def test_doctor_finds_nothing_wrong(own: Command) -> None:
         "space",
         "daemon",
         "fetch",
+        "guard",
     ]
-    assert "came back as Markdown" in report["checks"][-1]["detail"]
+    assert "came back as Markdown" in report["checks"][-2]["detail"]
+    assert report["checks"][-1]["detail"].startswith("lanes profile, anonymous; Chrome has proved to pass it; ")
     assert not [name for name in os.listdir(own.home.artifacts) if artifacts.is_fetch_id(name)]
 
 
