@@ -51,7 +51,7 @@ async def go(
         return LANDING
 
     service._visit = visit  # type: ignore[method-assign]
-    end = time.monotonic() + 0.2
+    end = time.monotonic() + 2.0
     wanted = fetching._Visit(None, lane, parse_url(url), None, end, None)  # type: ignore[arg-type]
     landing, fact = await service._visit_safely(wanted, None, [])  # type: ignore[arg-type]
     assert landing is LANDING
