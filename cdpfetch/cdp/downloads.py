@@ -6,7 +6,9 @@ import asyncio
 import base64
 import contextlib
 import os
+import uuid
 from collections.abc import Callable
+from typing import BinaryIO
 
 from cdpfetch.cdp.connection import Session
 from cdpfetch.cdp.errors import CallTimeout
@@ -130,36 +132,46 @@ def _came(received: int, head: ResponseHead) -> str:
 
 
 async def receive_stream(
-    session: Session, request_id: str, path: str, seconds: float, progress: Progress
-) -> tuple[int, bool]:
-    """Write the body of a paused answer to ``path`` for at most ``seconds``: (bytes, whether it came to its end).
+    session: Session, request_id: str, directory: str, seconds: float, progress: Progress
+) -> tuple[str, int, bool]:
+    """Write the body of a paused answer for at most ``seconds``: (path, bytes, whether it came to its end).
 
     For bodies that have no end of their own, which a download would lose.  Raises CdpError, OSError and
-    whatever ``progress`` raises.
+    whatever ``progress`` raises; no file is left then.
     """
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
+    path = os.path.join(directory, f"stream-{uuid.uuid4()}")
     answer = await session.execute("Fetch.takeResponseBodyAsStream", {"requestId": request_id})
     stream = {"handle": answer["stream"]}
-    received = 0
     try:
         with open(path, "xb") as file:  # noqa: ASYNC230 - small writes, to a local disk
-            size = _READ_FIRST
-            while (left := end - loop.time()) > 0:
-                try:
-                    # Chrome answers when it has all that was asked for: small bites for slow bodies.
-                    chunk = await session.execute("IO.read", {**stream, "size": size}, timeout=left)
-                except CallTimeout:
-                    break
-                size = min(size * 2, _READ_MAX) if end - loop.time() > left - 0.1 else _READ_FIRST
-                data = chunk.get("data", "")
-                content = base64.b64decode(data) if chunk.get("base64Encoded") else data.encode()
-                file.write(content)
-                received += len(content)
-                progress(received, 0)
-                if chunk.get("eof"):
-                    return received, True
-        return received, False
+            received, whole = await _read_stream(session, stream, seconds, file, progress)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        raise
     finally:
-        with contextlib.suppress(CallTimeout):
-            session.send("IO.close", stream, timeout=5.0)
+        session.send("IO.close", stream, timeout=5.0)
+    return path, received, whole
+
+
+async def _read_stream(
+    session: Session, stream: dict[str, str], seconds: float, file: BinaryIO, progress: Progress
+) -> tuple[int, bool]:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    received, size = 0, _READ_FIRST
+    while (left := end - loop.time()) > 0:
+        try:
+            # Chrome answers when it has all that was asked for: small bites for slow bodies.
+            chunk = await session.execute("IO.read", {**stream, "size": size}, timeout=left)
+        except CallTimeout:
+            break
+        size = min(size * 2, _READ_MAX) if end - loop.time() > left - 0.1 else _READ_FIRST
+        data = chunk.get("data", "")
+        content = base64.b64decode(data) if chunk.get("base64Encoded") else data.encode()
+        file.write(content)
+        received += len(content)
+        progress(received, 0)
+        if chunk.get("eof"):
+            return received, True
+    return received, False

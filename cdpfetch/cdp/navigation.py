@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
-import uuid
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cdpfetch.cdp.answers import as_attachment, origin, refresh_delay, request_headers, shortfall
 from cdpfetch.cdp.capture import Capture, CaptureLimits, capture
 from cdpfetch.cdp.downloads import Download, receive, receive_stream
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ProtocolError, SessionClosed
@@ -33,7 +31,6 @@ from cdpfetch.cdp.witness import PROBE_TIMEOUT, Witness
 
 if TYPE_CHECKING:
     from cdp_use.cdp.fetch.events import RequestPausedEvent
-    from cdp_use.cdp.network.types import Request
     from cdp_use.cdp.page.commands import NavigateReturns
     from cdp_use.cdp.page.types import Frame
 
@@ -66,7 +63,7 @@ class Navigation:
         self._capture_limits = capture_limits or CaptureLimits()
         self._visit = visit
         self._witness = Witness(tab, self._capture_limits, visit.wait_for)
-        self._origin: str | None = None  # of the address that was asked for, set by run
+        self._origin = ""  # of the address that was asked for, set by run
         self._on_stage = on_stage
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()  # when run was called
@@ -241,10 +238,13 @@ class Navigation:
         if "responseStatusCode" not in event:
             self._url = url
             await self._router.judge(url)
-            session.send("Fetch.continueRequest", {"requestId": request_id, **self._headers(event["request"])})
+            session.send(
+                "Fetch.continueRequest",
+                {"requestId": request_id, **request_headers(event["request"], self._visit, self._origin)},
+            )
             return None
-        headers = tuple((h["name"], h["value"]) for h in event.get("responseHeaders", ()))
-        head = ResponseHead(url, int(event["responseStatusCode"]), headers, self._page_head is not None)
+        fields = tuple((field["name"], field["value"]) for field in event.get("responseHeaders", ()))
+        head = ResponseHead(url, int(event["responseStatusCode"]), fields, self._page_head is not None)
         self._last_head = head
         location = head.header("location")
         if 300 <= head.status < 400 and head.status != 304 and location is not None:
@@ -264,28 +264,8 @@ class Navigation:
             return await self._stream(request_id, head, route.seconds)
         self._head = head
         self._expecting_file = head
-        # Chrome saves an attachment by itself, and no byte of it crosses the pipe.  It refuses to save
-        # the body of an error, so the status that it sees is a good one.
-        kept = [{"name": n, "value": v} for n, v in headers if n.lower() != "content-disposition"]
-        kept.append({"name": "Content-Disposition", "value": "attachment"})
-        session.send(
-            "Fetch.continueResponse",
-            {"requestId": request_id, "responseCode": 200, "responsePhrase": "OK", "responseHeaders": kept},
-        )
+        session.send("Fetch.continueResponse", {"requestId": request_id, **as_attachment(head)})
         return None
-
-    def _headers(self, request: Request) -> dict[str, Any]:
-        """The request's headers with ours in them, as a command's field; nothing when there are none."""
-        ours = dict(self._visit.headers) if origin(request["url"]) == self._origin else {}
-        if self._visit.accept_language is not None:
-            ours.setdefault("Accept-Language", self._visit.accept_language)
-        if self._visit.accept is not None:
-            ours.setdefault("Accept", self._visit.accept)
-        if not ours:
-            return {}
-        replaced = {name.lower() for name in ours}
-        kept = {name: value for name, value in request.get("headers", {}).items() if name.lower() not in replaced}
-        return {"headers": [{"name": name, "value": value} for name, value in {**kept, **ours}.items()]}
 
     def _keeps_page(self, head: ResponseHead) -> bool:
         """Whether a page that turns to a file by itself is worth more than the file: it has text of its own.
@@ -298,19 +278,6 @@ class Navigation:
         return True
 
     # pages
-
-    def _refresh_header(self) -> float | None:
-        """Seconds until the refresh that a ``Refresh`` header announces, or None."""
-        value = self._page_head.header("refresh") if self._page_head is not None else None
-        delay, _, target = (value or "").replace(",", ";", 1).partition(";")
-        if not target.strip():
-            return None
-        try:
-            seconds = float(delay.strip() or 0)
-        except ValueError:
-            return None
-        now = self._loop.time()
-        return max(0.0, seconds - (now - self._times.get("committed", now)))
 
     async def _probe(self) -> Landing | None:
         try:
@@ -328,9 +295,15 @@ class Navigation:
         if pulse is None:
             return None
         if pulse.refresh is None:
-            pulse = pulse._replace(refresh=self._refresh_header())
+            pulse = pulse._replace(refresh=self._refresh())
         self._life.pulsed(pulse, self._loop.time())
         return None
+
+    def _refresh(self) -> float | None:
+        """Seconds until the refresh that a header has announced, or None."""
+        delay = refresh_delay(self._page_head)
+        now = self._loop.time()
+        return None if delay is None else max(0.0, delay - (now - self._times.get("committed", now)))
 
     async def _unfreeze(self) -> Landing | None:
         """The page's scripts hold its thread: end them and take what there is."""
@@ -436,7 +409,7 @@ class Navigation:
         if self._without_scripts:
             partials.append("the page showed nothing until its time was over, and was read without its scripts")
         if body_error is not None:
-            partials.append(f"the document broke off ({body_error}){self._lengths()}")
+            partials.append(f"the document broke off ({body_error}){shortfall(self._page_head, self._body_bytes)}")
         if self._witness.unmatched:
             partials.append(f"nothing matched {self._visit.wait_for}")
         if taken.truncated:
@@ -447,13 +420,6 @@ class Navigation:
         if self._visit.screenshot and picture is None:
             self._notes.append(("no_screenshot", "no picture of the page could be taken"))
         return Landing(self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times, picture)
-
-    def _lengths(self) -> str:
-        """How much of the document came, and how much was declared, where the two can be compared."""
-        declared = self._page_head.header("content-length") if self._page_head is not None else None
-        if declared is None or self._page_head is None or self._page_head.header("content-encoding"):
-            return ""
-        return f" after {self._body_bytes} of the declared {declared} bytes"
 
     # files
 
@@ -486,24 +452,12 @@ class Navigation:
         self._on_stage("downloading")
         self._expecting_file = self._head = head
         self._times["committed"] = self._times["settled"] = self._loop.time()
-        path = os.path.join(browser.download_dir, f"stream-{uuid.uuid4()}")
-        try:
-            received, whole = await receive_stream(self._tab.session, request_id, path, seconds, self._router.progress)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            raise
+        path, received, whole = await receive_stream(
+            self._tab.session, request_id, browser.download_dir, seconds, self._router.progress
+        )
         self._times["captured"] = self._loop.time()
         partial = () if whole else (f"the answer has no end; these are its first {seconds:g} s ({received} bytes)",)
         return Landing(head, None, path, received, partial, tuple(self._notes), self._times)
 
     def __repr__(self) -> str:
         return f"<Navigation to {self._url[:80]} {self._life!r}>"
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of an absolute http(s) URL as Chrome writes it."""
-    scheme, _, rest = url.partition("://")
-    for mark in "/?#":
-        rest = rest.partition(mark)[0]
-    return f"{scheme}://{rest}"
