@@ -11,7 +11,6 @@ import sys
 from cdpfetch.extract import limits
 from cdpfetch.extract.process import command, environment
 
-
 SANDBOX = "closed" if sys.platform == "linux" else "python"
 
 
