@@ -55,7 +55,10 @@ async def await_leftover(directory: str, seconds: float = 3.0) -> None:
     end = loop.time() + seconds
     while loop.time() < end:
         found = holder(directory)
-        if found is None or not found.alive or _PIPE_SWITCH not in process.command_line(found.pid):
+        if found is None or not found.alive:
+            return
+        command = process.command_line(found.pid)
+        if command and _PIPE_SWITCH not in command:  # a process on its way out has lost its command line already
             return
         await asyncio.sleep(0.05)
 
