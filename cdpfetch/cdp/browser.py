@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cdpfetch.cdp.connection import Connection
+from cdpfetch.cdp.discovery import debugger_url
 from cdpfetch.cdp.downloads import Download
 from cdpfetch.cdp.errors import CdpError, ConnectionClosed, LaunchError, SessionClosed
 from cdpfetch.cdp.launcher import ChromeProcess, spawn
@@ -60,12 +61,12 @@ class Browser:
 
     @classmethod
     async def attach(cls, url: str, download_dir: str | None = None) -> Browser:
-        """Use a browser that somebody else runs, by its ``ws://`` debugging address.
+        """Use a browser that somebody else runs, by its debugging address (``ws://``, or ``http://HOST:PORT``).
 
         Raises LaunchError when nothing answers there.
         """
         try:
-            transport = await WebSocketTransport.open(url)
+            transport = await WebSocketTransport.open(await asyncio.to_thread(debugger_url, url))
         except Exception as error:
             raise LaunchError(f"cannot attach to {url}: {error}") from error
         browser = cls(Connection(transport), None)

@@ -94,6 +94,23 @@ def read_version(executable: str, timeout: float = 10.0) -> str | None:
     return next((word for word in printed.split() if word[0].isdigit() and "." in word), None)
 
 
+def debugger_url(address: str, timeout: float = 10.0) -> str:
+    """The WebSocket address of a browser's debugger: ``address`` itself, or what ``http://HOST:PORT`` tells; blocks.
+
+    Raises OSError when nothing answers there, ValueError when what answers is no debugger.
+    """
+    if address.startswith(("ws:", "wss:")):
+        return address
+    import urllib.request  # lazily: only attaching needs it
+
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a local address needs no proxy
+    with opener.open(address.rstrip("/") + "/json/version", timeout=timeout) as answer:
+        found = json.loads(answer.read(1 << 16))
+    if not isinstance(found, dict) or not isinstance(found.get("webSocketDebuggerUrl"), str):
+        raise ValueError("what answers there is no debugger")
+    return str(found["webSocketDebuggerUrl"])
+
+
 class VersionCache:
     """Remembers Chrome's version: the user agent needs it before Chrome runs, and asking for it costs a start."""
 

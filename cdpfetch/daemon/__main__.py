@@ -25,15 +25,12 @@ LOG_FILES = 3
 
 def main(argv: list[str] | None = None) -> int:
     """Run the daemon in the foreground until it ends; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="cdpfetch daemon", description="Run the cdpfetch daemon in the foreground.")
-    parser.add_argument("--ready-fd", type=int, metavar="FD", help="write one JSON line there when serving, or why not")
-    parser.add_argument("--verbose", action="store_true", help="log to standard error as well, in detail")
-    options = parser.parse_args(argv)
+    options = _parser().parse_args(argv)
     report = _Report(options.ready_fd)
     lock: InstanceLock | None = None
     try:
         home = paths.find_home()
-        settings = config.load(home)
+        settings = config.load(home, _environment(options.cdp_url))
         lock = InstanceLock(home)
         lock.acquire()
         set_up_log(home, options.verbose)
@@ -55,6 +52,23 @@ def main(argv: list[str] | None = None) -> int:
             lock.release()
         log.info("ended")
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cdpfetch daemon", description="Run the cdpfetch daemon in the foreground.")
+    parser.add_argument("--ready-fd", type=int, metavar="FD", help="write one JSON line there when serving, or why not")
+    parser.add_argument("--verbose", action="store_true", help="log to standard error as well, in detail")
+    parser.add_argument(
+        "--cdp-url",
+        metavar="URL",
+        help="attach to a browser that runs already (ws://..., http://HOST:PORT) and start none",
+    )
+    return parser
+
+
+def _environment(cdp_url: str | None) -> dict[str, str]:
+    """The environment, with what the command line says on top: it is checked as any setting is."""
+    return {**os.environ, **({config.variable_of("browser.cdp_url"): cdp_url} if cdp_url is not None else {})}
 
 
 def set_up_log(home: paths.Home, verbose: bool) -> None:

@@ -300,10 +300,9 @@ def test_an_idle_browser_is_closed_and_comes_back(client: Client, own: Command, 
     assert client.fetch(site.url("/page")).ok
 
 
-def test_a_browser_that_somebody_else_runs(
-    own: Command, site: Site, chrome: str, tmp_path: Path, client: Client
-) -> None:
-    profile = tmp_path / "foreign"
+@contextlib.contextmanager
+def foreign_browser(chrome: str, profile: Path) -> Iterator[tuple[str, str]]:
+    """A browser that is not ours, with a debugging port: (host:port, path of its WebSocket)."""
     argv = flags.headless(chrome, str(profile), no_sandbox=os.geteuid() == 0, platform=sys.platform)
     argv[argv.index("--remote-debugging-pipe")] = "--remote-debugging-port=0"
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -312,16 +311,39 @@ def test_a_browser_that_somebody_else_runs(
             port_file = profile / "DevToolsActivePort"
             wait_for(lambda: port_file.exists() and port_file.read_text().count("\n") >= 1)
             port, path = port_file.read_text().split("\n")[:2]
-            own.configure(
-                f"[network]\nallow = ['{site.netloc}']\n"
-                f"[browser]\ncdp_url = 'ws://127.0.0.1:{port}{path}'\nheadless_idle = 0.3\n"
-            )
-            document = client.fetch(site.url("/page?word=foreign"))
-            assert document.title == "About foreign"
-            assert client.fetch(site.url("/file.pdf")).bytes == len(PDF)
-            assert client.status()["browser"]["pid"] is None
-            wait_for(lambda: client.status()["browser"]["state"] == "closed")
+            yield f"127.0.0.1:{port}", path
             assert foreign.poll() is None, "it is not ours to end"
         finally:
             foreign.terminate()
             foreign.wait(20)
+
+
+def test_a_browser_that_somebody_else_runs(
+    own: Command, site: Site, chrome: str, tmp_path: Path, client: Client
+) -> None:
+    with foreign_browser(chrome, tmp_path / "foreign") as (netloc, path):
+        own.configure(
+            f"[network]\nallow = ['{site.netloc}']\n[browser]\ncdp_url = 'ws://{netloc}{path}'\nheadless_idle = 0.3\n"
+        )
+        document = client.fetch(site.url("/page?word=foreign"))
+        assert document.title == "About foreign"
+        assert client.fetch(site.url("/file.pdf")).bytes == len(PDF)
+        assert client.status()["browser"]["pid"] is None
+        wait_for(lambda: client.status()["browser"]["state"] == "closed")
+
+
+def test_the_command_line_names_the_browser_to_attach_to(
+    own: Command, site: Site, chrome: str, tmp_path: Path, client: Client
+) -> None:
+    with (
+        foreign_browser(chrome, tmp_path / "foreign") as (netloc, _),
+        own.start("daemon", "--cdp-url", f"http://{netloc}") as daemon,
+    ):
+        wait_for(lambda: os.path.exists(own.home.socket))
+        assert client.fetch(site.url("/page?word=attached")).title == "About attached"
+        assert client.status()["browser"]["pid"] is None
+        daemon.terminate()
+        daemon.communicate(timeout=20)
+    refused = own("daemon", "--cdp-url", "ftp://x.example/")
+    assert refused.status == 2
+    assert "browser.cdp_url" in refused.err
