@@ -31,6 +31,13 @@ log = logging.getLogger(__name__)
 
 WORLD = "cdpfetch"
 _AGENT_PARTS = ("shadow", "observer", "consent", "signals", "serializer", "images", "agent")
+# Frames in processes of their own come to us by themselves, from the page and from such frames alike.
+_AUTO_ATTACH = {
+    "autoAttach": True,
+    "waitForDebuggerOnStart": False,
+    "flatten": True,
+    "filter": [{"type": "iframe"}, {"exclude": True}],
+}
 # Dialogs that a page may show before its scripts are stopped.
 MAX_DIALOGS = 10
 # Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
@@ -125,12 +132,7 @@ class Tab:
             session.send("Page.addScriptToEvaluateOnNewDocument", {"source": agent_source(), "worldName": WORLD}),
             session.send(
                 "Target.setAutoAttach",
-                {
-                    "autoAttach": True,
-                    "waitForDebuggerOnStart": False,
-                    "flatten": True,
-                    "filter": [{"type": "iframe"}, {"exclude": True}],
-                },
+                _AUTO_ATTACH,
             ),
         ]
         await asyncio.gather(*commands)
@@ -299,12 +301,7 @@ class Tab:
         session.send("Page.enable")
         session.send(
             "Target.setAutoAttach",
-            {
-                "autoAttach": True,
-                "waitForDebuggerOnStart": False,
-                "flatten": True,
-                "filter": [{"type": "iframe"}, {"exclude": True}],
-            },
+            _AUTO_ATTACH,
         )
 
     def _frame_session_closed(self, frame_id: str, session: Session) -> None:
