@@ -10,14 +10,13 @@ import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from cdpfetch import artifacts, disk, names
+from cdpfetch import artifacts, disk, invisible, names
 from cdpfetch.cdp.capture import Capture
 from cdpfetch.cdp.landing import Landing, ResponseHead
 from cdpfetch.daemon import mojibake, multipart, verdicts
 from cdpfetch.daemon.routing import RedirectStopped, charset, essence
 from cdpfetch.daemon.threads import in_thread
 from cdpfetch.errors import CdpFetchError, InvalidRequest
-from cdpfetch.extract import invisible
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
 
 if TYPE_CHECKING:

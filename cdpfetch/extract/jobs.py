@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cdpfetch.extract import invisible
+from cdpfetch.extract import sanitising
 from cdpfetch.extract.files import extract_file
 from cdpfetch.extract.html import extract_page
 
@@ -30,7 +30,7 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
 
     Raises ValueError for a job that can't be understood, OSError for files that can't be read or written.
     """
-    return invisible.sanitise(extract(job)).save(job["out_dir"])
+    return sanitising.sanitise(extract(job)).save(job["out_dir"])
 
 
 def extract(job: dict[str, Any]) -> Extraction:

@@ -10,8 +10,6 @@ import re
 import unicodedata
 from typing import Any
 
-from cdpfetch.extract.result import Extraction, warning
-
 _SOFT_HYPHEN = "\u00ad"
 _ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
 _MARKS = frozenset("\u200e\u200f\u061c")  # LRM, RLM, ALM: they only order what is around them
@@ -147,59 +145,12 @@ def _fills(char: str, before: str, after: str) -> bool:
     return char in "\u17b4\u17b5" and bool(_KHMER.match(before))
 
 
-def sanitise(found: Extraction) -> Extraction:
-    """An extraction as it may be read: Markdown, title, facts, excerpt, outline and metadata cleaned, with a count.
-
-    Plain text is literal by contract, so it stays as it is, and a warning counts what is in it.
-    """
-    counts = _Counter()
-    content, notes = found.content, found.warnings
-    if content is not None:
-        text, removed = clean(content.text)
-        if content.role == "content":
-            content = content._replace(text=text)
-            counts.removed += removed
-        elif removed:
-            message = (
-                f"{content.name} is literal and holds invisible characters ({removed}): distrust what you cannot see"
-            )
-            notes = (*notes, warning("invisible_characters", message))
-    title = counts.clean(found.title)
-    facts = tuple(counts.clean(fact) for fact in found.facts)
-    if counts.removed:
-        facts = (*facts[:19], f"{counts.removed} invisible character{'s' * (counts.removed > 1)} removed")
-    # What follows repeats what has been counted.
-    return found._replace(
-        content=content,
-        title=title,
-        facts=facts,
-        warnings=notes,
-        excerpt=_cleaned(found.excerpt),
-        outline=_cleaned(found.outline),
-        meta=_cleaned(found.meta),
-    )
-
-
-class _Counter:
-    """Cleans one text after the other and adds up."""
-
-    def __init__(self) -> None:
-        self.removed = 0
-
-    def clean(self, text: Any) -> Any:
-        if not isinstance(text, str):
-            return text
-        text, removed = clean(text)
-        self.removed += removed
-        return text
-
-
-def _cleaned(value: Any) -> Any:
+def clean_data(value: Any) -> Any:
     """A JSON-ready value with all its texts cleaned."""
     if isinstance(value, str):
         return clean(value)[0]
     if isinstance(value, dict):
-        return {key: _cleaned(item) for key, item in value.items()}
+        return {key: clean_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_cleaned(item) for item in value)
+        return type(value)(clean_data(item) for item in value)
     return value

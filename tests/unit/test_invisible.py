@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cdpfetch.extract.invisible import clean, sanitise
 from cdpfetch.extract.jobs import run_job
 from cdpfetch.extract.pool import ExtractPool
 from cdpfetch.extract.result import content_body, readable, text_body
+from cdpfetch.extract.sanitising import sanitise
+from cdpfetch.invisible import clean
 
 PERSIAN = "می‌خواهم کتاب‌ها را بخوانم"
 HEBREW = "שפת C++\u200e היא שפה (C\u200f)"
