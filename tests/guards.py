@@ -12,8 +12,8 @@ from typing import Any, Self
 from cdpfetch.daemon.guard.dialler import Dialler, connect
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.guard.lane import Lane
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.policy import Policy
+from cdpfetch.resolver import Resolver
 
 PUBLIC = "93.184.216.34"
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cdpfetch import addresses
 from cdpfetch.daemon.guard.lane import Lane
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.errors import CdpFetchError, ConfigError
 from cdpfetch.policy import Policy, refusal
+from cdpfetch.resolver import Resolver
 from cdpfetch.urls import MAX_URL, Url, parse_url
 
 PROFILE = "profile"

@@ -16,8 +16,8 @@ from cdpfetch.daemon.app import App
 from cdpfetch.daemon.fetch import FetchFailed
 from cdpfetch.daemon.guard.dialler import Dialler
 from cdpfetch.daemon.guard.guard import Guard
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.daemon.options import FetchOptions
+from cdpfetch.resolver import Resolver
 
 # Public addresses, for names that lead to the test's own sites.
 MAIL, OTHER = "93.184.216.34", "151.101.1.69"

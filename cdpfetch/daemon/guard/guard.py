@@ -14,16 +14,16 @@ from ada_url import URL
 
 from cdpfetch.daemon.guard import descriptors, socks
 from cdpfetch.daemon.guard.dialler import Dialler
-from cdpfetch.daemon.guard.judge import Judge, Route, target_of
 from cdpfetch.daemon.guard.lane import MAX_CONNECTIONS, Door, Lane, Live
 from cdpfetch.daemon.guard.ledger import Fault, Ledger
 from cdpfetch.daemon.guard.owner import Ends, can_tell, uid_of
 from cdpfetch.daemon.guard.relay import Budget, Relay
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.daemon.guard.upstream import Upstream
 from cdpfetch.daemon.guard.visitor import Visitor
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.judge import Judge, Route, target_of
 from cdpfetch.policy import Policy
+from cdpfetch.resolver import Resolver
 from cdpfetch.urls import Url
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import ipaddress
 import re
 import ssl
 from collections.abc import Mapping
@@ -12,11 +11,11 @@ from typing import NamedTuple, cast
 
 from ada_url import URL
 
-from cdpfetch import addresses
+from cdpfetch import addresses, noproxy
 from cdpfetch.daemon.guard.dialler import Dialler
 from cdpfetch.daemon.guard.dialogues import CREDENTIALS, HINT, Dialogue, HttpConnect, SocksConnect, failed
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.errors import CdpFetchError, ConfigError
+from cdpfetch.resolver import Resolver
 from cdpfetch.urls import Url
 
 # Seconds that the proxy has to open a connection.
@@ -41,7 +40,7 @@ class Upstream:
         self.host = host
         self.port = port
         self._credentials = credentials
-        self._bypass = tuple(entry.strip().lower() for entry in bypass if entry.strip())
+        self._bypass = bypass
 
     @classmethod
     def of(cls, setting: str | None, environ: Mapping[str, str]) -> Upstream | None:
@@ -71,12 +70,12 @@ class Upstream:
         credentials = environ.get(CREDENTIALS) or None
         if credentials is not None and any(char < " " for char in credentials):
             raise ConfigError(f"{CREDENTIALS} has control characters", "user:password")
-        bypass = (environ.get("NO_PROXY") or environ.get("no_proxy") or "").split(",")
-        return cls(scheme, parsed.hostname.strip("[]"), port, credentials, tuple(bypass))
+        bypass = noproxy.entries(environ.get("NO_PROXY") or environ.get("no_proxy"))
+        return cls(scheme, parsed.hostname.strip("[]"), port, credentials, bypass)
 
     def covers(self, target: Url) -> bool:
         """Whether a target goes through the proxy: all do but those of ``NO_PROXY``."""
-        return not any(_matches(entry, target) for entry in self._bypass)
+        return not any(noproxy.matches(entry, target) for entry in self._bypass)
 
     @functools.cached_property
     def _context(self) -> ssl.SSLContext:
@@ -153,20 +152,3 @@ class _Talk(asyncio.Protocol):
             self.over.cancel()
         elif not self.over.cancelled():
             self.over.exception()
-
-
-def _matches(entry: str, target: Url) -> bool:
-    """Whether an entry of NO_PROXY covers a target: ``*``, a name and all below it, an address, a CIDR; with a port."""
-    if entry == "*":
-        return True
-    host, _, port = entry.rpartition(":") if re.fullmatch(r"[^:]+:\d+|\[.*\]:\d+", entry) else (entry, "", "")
-    if port and int(port) != target.port:
-        return False
-    literal = addresses.parse(target.host)
-    if literal is None:
-        name = host.removeprefix("*").removeprefix(".")
-        return target.host == name or target.host.endswith("." + name)
-    try:
-        return literal in ipaddress.ip_network(host.strip("[]"), strict=False)
-    except ValueError:
-        return False

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from cdpfetch.daemon.guard import upstream
 from cdpfetch.daemon.guard.dialogues import Dialogue, HttpConnect, SocksConnect
 from cdpfetch.daemon.guard.guard import Guard
-from cdpfetch.daemon.guard.judge import target_of
 from cdpfetch.daemon.guard.lane import Lane
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.daemon.guard.upstream import Upstream
 from cdpfetch.errors import CdpFetchError, ConfigError
+from cdpfetch.judge import target_of
 from cdpfetch.policy import Policy
+from cdpfetch.resolver import Resolver
 
 TARGET = target_of("x.example", 443)
 SIX = target_of("2606:4700::1", 80)

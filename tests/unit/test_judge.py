@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from guards import PUBLIC, Names
 
-from cdpfetch.daemon.guard.judge import Judge, Route, target_of
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.judge import Judge, Route, target_of
 from cdpfetch.policy import Policy
+from cdpfetch.resolver import Resolver
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from cdpfetch import addresses
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.policy import Policy, Verdict, is_private, refusal
+from cdpfetch.resolver import Resolver
 from cdpfetch.urls import Url, parse_url
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")

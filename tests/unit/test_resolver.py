@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from guards import Names
 
-from cdpfetch.daemon.guard.resolver import Resolver
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.resolver import Resolver
 
 
 async def test_each_address_is_told_once() -> None:
