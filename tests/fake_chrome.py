@@ -183,11 +183,12 @@ def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\0"
 
 
-# What the program says to the commands whose answers are looked into: one tab is enough for it.
+# What the program says to the commands whose answers are looked into; {} in a value is the number of the command.
 _PROGRAM_ANSWERS: dict[str, Result] = {
     "Browser.getVersion": VERSION,
-    "Target.createTarget": {"targetId": "target"},
-    "Target.attachToTarget": {"sessionId": "session"},
+    "Target.createTarget": {"targetId": "target-{}"},
+    "Target.attachToTarget": {"sessionId": "session-{}"},
+    "Target.createBrowserContext": {"browserContextId": "context-{}"},
 }
 
 
@@ -209,7 +210,8 @@ def serve(mode: str) -> int:
             message = json.loads(frame)
             if mode == "mute":
                 continue
-            result = _PROGRAM_ANSWERS.get(message["method"], {})
+            answer = _PROGRAM_ANSWERS.get(message["method"], {})
+            result = {key: str(value).replace("{}", str(message["id"])) for key, value in answer.items()}
             os.write(4, encode({"id": message["id"], "result": result}))
             if message["method"] == "Browser.close" and mode != "stubborn":
                 return 0

@@ -40,10 +40,13 @@ class Network:
 
     def __init__(self) -> None:
         self.leads: dict[str, int] = {}  # address -> port of 127.0.0.1 that stands for it, whatever port is asked
+        self.ports: dict[tuple[str, int], int] = {}  # (address, port) -> port of 127.0.0.1; counts before leads
         self.dialled: list[tuple[str, int]] = []
 
     async def __call__(self, address: str, port: int) -> socket.socket:
         self.dialled.append((address, port))
+        if (address, port) in self.ports:
+            return await connect("127.0.0.1", self.ports[address, port])
         if address in self.leads:
             return await connect("127.0.0.1", self.leads[address])
         if address == "127.0.0.1":

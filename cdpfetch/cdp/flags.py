@@ -56,24 +56,40 @@ _HEADED = (
     # The window's end is to be the process's end.
     "--disable-background-mode",
 )
-# Flags that would take the browser out of our hands; they are refused in browser.extra_args.
-_RESERVED = (
-    "--user-data-dir",
-    "--remote-debugging",
-    "--headless",
-    "--no-sandbox",
-    "--proxy",
-    "--no-proxy",
-    "--winhttp-proxy",
-    "--host-resolver-rules",
-    "--host-rules",
-    "--webrtc-ip-handling-policy",
-    "--force-webrtc-ip-handling-policy",
-    "--load-extension",
-    "--disable-extensions-except",
-    "--enable-automation",
-    "--disable-web-security",
-)
+# Flags that would take the browser out of our hands, by their beginnings, and why they are refused in
+# browser.extra_args.
+_PAST_THE_GUARD = "it decides how Chrome reaches the network, which is the guard's business"
+_CONTROLLED = "it would let others control the browser, or ours lose it"
+_UNSAFE = "it switches off what protects you from the pages"
+_RESERVED = {
+    "--proxy": _PAST_THE_GUARD,
+    "--no-proxy": _PAST_THE_GUARD,
+    "--winhttp-proxy": _PAST_THE_GUARD,
+    "--host": _PAST_THE_GUARD,
+    "--webrtc": _PAST_THE_GUARD,
+    "--force-webrtc": _PAST_THE_GUARD,
+    "--dns-over-https": _PAST_THE_GUARD,
+    "--remote-debugging": _CONTROLLED,
+    "--remote-allow": _CONTROLLED,
+    "--user-data-dir": _CONTROLLED,
+    "--profile-directory": _CONTROLLED,
+    "--incognito": _CONTROLLED,
+    "--guest": _CONTROLLED,
+    "--headless": _CONTROLLED,
+    "--enable-automation": _CONTROLLED,
+    "--load-extension": _CONTROLLED,
+    "--load-component-extension": _CONTROLLED,
+    "--disable-extensions-except": _CONTROLLED,
+    "--no-sandbox": _UNSAFE,
+    "--disable-setuid-sandbox": _UNSAFE,
+    "--disable-namespace-sandbox": _UNSAFE,
+    "--disable-seccomp-filter-sandbox": _UNSAFE,
+    "--disable-web-security": _UNSAFE,
+    "--disable-site-isolation": _UNSAFE,
+    "--ignore-certificate-errors": _UNSAFE,
+    "--allow-file-access": _UNSAFE,
+}
+_DISABLE = "--disable-features="
 
 
 def headless(
@@ -101,7 +117,7 @@ def headless(
         argv.append("--blink-settings=imagesEnabled=false")
     if no_sandbox:
         argv.append("--no-sandbox")
-    return [*argv, *extra]
+    return _merged([*argv, *extra])
 
 
 def headed(
@@ -129,9 +145,23 @@ def headed(
     return [*argv, *extra, *([url] if url else [])]
 
 
-def reserved(extra: Sequence[str]) -> list[str]:
-    """Those of the user's own flags that may not be given, because the daemon decides them."""
-    return [flag for flag in extra if flag.startswith(_RESERVED)]
+def reserved(extra: Sequence[str]) -> dict[str, str]:
+    """Those of the user's own flags that may not be given, because the daemon decides them, and why."""
+    found: dict[str, str] = {}
+    for flag in extra:
+        if not flag.startswith("--") or not flag.strip("-"):
+            found[flag] = "it is no flag of its own"  # a bare -- would end the flags, one dash is read as two
+        for beginning, why in _RESERVED.items():
+            if flag.startswith(beginning):
+                found[flag] = why
+    return found
+
+
+def _merged(argv: Sequence[str]) -> list[str]:
+    """The flags with what they disable in one list: of several, Chrome would take the last alone."""
+    disabled = ",".join(flag.removeprefix(_DISABLE) for flag in argv if flag.startswith(_DISABLE))
+    executable, *rest = [flag for flag in argv if not flag.startswith(_DISABLE)]
+    return [executable, _DISABLE + disabled, *rest]
 
 
 def user_agent(version: str, platform: str) -> str:

@@ -27,6 +27,7 @@ from cdpfetch.daemon.server import Server
 from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.daemon.watch import Watch
 from cdpfetch.extract.pool import ExtractPool
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class App:
         )
         self.supervisor = Supervisor(home, config, self.guard)
         self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)
+        self.watch = Watch(self.supervisor, self.tabs)
         self.pool = ExtractPool(_WORKERS)
         floor = int(config.artifacts.min_free_mb * 1_000_000)
         assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page, min_free=floor)
@@ -94,6 +96,7 @@ class App:
         chores = [
             asyncio.create_task(self._stop_when_idle(), name="daemon-idle"),
             asyncio.create_task(self._prune(), name="prune"),
+            asyncio.create_task(self.watch.run(), name="watch"),
         ]
         try:
             await self.start()

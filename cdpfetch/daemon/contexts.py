@@ -7,10 +7,12 @@ import logging
 import time
 
 from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.tab import Tab
 from cdpfetch.daemon.guard import canary, chrome
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import PROFILE
+from cdpfetch.errors import CdpFetchError
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +74,30 @@ class Contexts:
                 raise
             context.proved = True
         return tab
+
+    async def prove(self) -> None:
+        """See once more that the traffic of every context that is in use passes the guard.
+
+        Raises CdpError; CdpFetchError (``browser_failed``) when one's does not (canary.Unproved: when that is unknown).
+        """
+        if self._browser.process is not None:  # somebody else's browser is not led through it
+            await self._prove(PROFILE, await self._browser.new_tab())
+        for context in list(self._current.values()):
+            context.open += 1  # it stays meanwhile
+            try:
+                await self._prove(context.lane, await self._browser.new_tab(context.id))
+            except (CdpError, CdpFetchError):
+                # The lane of a single call may have ended under the proof's hands.
+                if self._current.get(context.lane) is context:
+                    raise
+            finally:
+                self._tab_closed(context)
+
+    async def _prove(self, lane: str, tab: Tab) -> None:
+        try:
+            await canary.prove(self._guard, lane, tab)
+        finally:
+            await tab.close()
 
     def end(self, lane: str) -> None:
         """Give up the context of a lane; it goes with its last tab."""

@@ -47,6 +47,7 @@ class Supervisor:
         self._left.set()
         self._barred: Callable[[], CdpFetchError] | None = None  # why nobody may use a browser, while that is so
         self._cutting = False  # whether those who still have the browser lose it for that reason
+        self._condemned: tuple[Browser, CdpFetchError] | None = None  # the last one that had to go, and why
         self._images = False  # whether the running browser loads images
         self._idle: asyncio.Task[None] | None = None  # closes the browser after headless_idle seconds
         self._crashes: deque[float] = deque(maxlen=CRASHES_MAX)  # loop times of unexpected ends
@@ -91,6 +92,9 @@ class Supervisor:
             except (CdpError, CdpFetchError):
                 if self._cutting:
                     self._check_barred()  # the browser was closed under the user's hands: that is the reason
+                if self._condemned is not None and self._condemned[0] is browser:
+                    reason = self._condemned[1]
+                    raise CdpFetchError(reason.code, reason.reason, reason.hint) from reason
                 raise
             finally:
                 self._active -= 1
@@ -136,6 +140,14 @@ class Supervisor:
         async with self._starting:
             await self._close_browser()
 
+    async def condemn(self, browser: Browser, reason: CdpFetchError) -> None:
+        """Close a browser that nobody may use any more: who has it gets ``reason``, the next use starts another."""
+        self._condemned = (browser, reason)
+        await browser.close(grace=1.0)  # before the lock, which a lease that waits for another one may hold
+        async with self._starting:
+            if self._browser is browser:
+                await self._close_browser()
+
     def unbar(self) -> None:
         """Serve again."""
         self._barred = None
@@ -146,7 +158,10 @@ class Supervisor:
             raise self._barred()
 
     async def _bury(self, browser: Browser) -> None:
-        """A browser that ended by itself: reap it, remember it."""
+        """A browser that ended by itself, or was condemned: reap it, and remember the former."""
+        if self._condemned is not None and self._condemned[0] is browser:
+            await self._close_browser()
+            return
         log.warning("Chrome ended by itself: %s", browser.closed)
         await browser.close(grace=1.0)
         self._browser = None
@@ -215,8 +230,8 @@ class Supervisor:
     def extra_args(self) -> tuple[str, ...]:
         """The user's own flags.  Raises ConfigError when one is not theirs to give."""
         refused = flags.reserved(self._config.browser.extra_args)
-        if refused:
-            raise ConfigError(f"browser.extra_args has {refused[0]!r}, which cdpfetch decides itself", "take it out")
+        for flag, why in refused.items():
+            raise ConfigError(f"browser.extra_args has {flag!r}: {why}", "take it out")
         return self._config.browser.extra_args
 
     def _command(self, executable: str, version: str | None) -> list[str]:

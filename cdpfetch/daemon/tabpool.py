@@ -71,6 +71,12 @@ class TabPool:
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
 
+    async def prove(self, browser: Browser) -> None:
+        """See once more that a browser's traffic passes the guard; raises what Contexts.prove does."""
+        known = self._contexts is not None and self._browser is browser
+        contexts = self._contexts if known and self._contexts is not None else Contexts(browser, self._guard)
+        await contexts.prove()
+
     def end_lane(self, lane: str) -> None:
         """A lane will not be used again."""
         if self._contexts is not None:

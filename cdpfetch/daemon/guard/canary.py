@@ -24,10 +24,15 @@ _HINT = "look for a managed policy (chrome://policy, ProxySettings) and at brows
 _REQUESTS = "Promise.allSettled(%s.map((url) => fetch(url, {mode: 'no-cors', cache: 'no-store'}))).then(() => null)"
 
 
+class Unproved(CdpFetchError):
+    """The proof could not be made: whether the traffic passes the guard is not known."""
+
+
 async def prove(guard: Guard, lane: str, tab: Tab) -> None:
     """Make both requests in a blank tab of the lane's context, which stays blank and can be used afterwards.
 
-    Raises CdpFetchError (``browser_failed``) when Chrome's traffic does not pass the guard, or that can't be told.
+    Raises CdpFetchError (``browser_failed``) when Chrome's traffic does not pass the guard, Unproved when that can't
+    be told.
     """
     name = f"{secrets.token_hex(16)}.invalid"
     started = asyncio.get_running_loop().time()
@@ -41,6 +46,7 @@ async def prove(guard: Guard, lane: str, tab: Tab) -> None:
             fault = guard.fault(lane, HOST, port, started)
             if fault is None or fault.code != "blocked_address":
                 raise _failed("it was not asked for a connection to this machine")
+    guard.proved(lane)
     # What the tab has seen of this is nothing to whoever uses it next.
     while not tab.events.empty():
         tab.events.get_nowait()
@@ -51,7 +57,8 @@ async def _request(tab: Tab, urls: list[str]) -> None:
     try:
         await tab.session.execute("Runtime.evaluate", params, timeout=LIMIT)
     except CdpError as error:
-        raise _failed(f"the proof could not be made: {error}") from error
+        reason = f"it is not known whether Chrome's traffic passes the guard: {error}"
+        raise Unproved("browser_failed", reason, _HINT) from error
 
 
 async def _sprung(trap: socket.socket, request: Coroutine[Any, Any, None]) -> bool:

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
@@ -154,6 +155,12 @@ class Guard:
         finally:
             self._own_ports.discard(port)
 
+    def proved(self, name: str) -> None:
+        """Chrome's traffic was seen to pass a lane, now."""
+        door = self._doors.get(name)
+        if door is not None:
+            door.proved = time.time()
+
     # what happened
 
     def explain(self, lane: str, url: str, since: float = 0.0) -> CdpFetchError | None:
@@ -173,7 +180,9 @@ class Guard:
         return self.ledger.lookup(lane, host, port, since)
 
     def status(self) -> dict[str, Any]:
-        """For ``status`` and ``doctor``: lanes with their ports, live connections and bytes; counters."""
+        """For ``status`` and ``doctor``: lanes with ports, live connections, bytes, and when (Unix time, or None)
+        Chrome last proved to pass them; counters.
+        """
         return {
             "lanes": [
                 {
@@ -181,6 +190,7 @@ class Guard:
                     "port": door.port,
                     "connections": door.live,
                     "bytes": door.budget.used,
+                    "proved": door.proved and round(door.proved),
                 }
                 for name, door in self._doors.items()
             ],

@@ -40,6 +40,7 @@ class Door:
         self.port = 0  # its port on 127.0.0.1, once it listens
         self.visitors: dict[Visitor, asyncio.Task[None] | None] = {}  # not yet relays, and what serves them
         self.relays: dict[Relay, Live] = {}
+        self.proved: float | None = None  # Unix time when Chrome's traffic was last seen to pass it
         self.ended = False  # set when it is closed: nobody is admitted any more
         self.closed = asyncio.Event()  # set while nothing runs through it
         self.closed.set()

@@ -141,10 +141,29 @@ def test_flags_of_the_users_own_come_last() -> None:
         "--host-resolver-rules=MAP * 127.0.0.1",
         "--load-extension=/x",
         "--disable-web-security",
+        "--proxy-pac-url=http://x.example/pac",
+        "--proxy-auto-detect",
+        "--host-rules=MAP * 127.0.0.1",
+        "--dns-over-https-templates=https://x.example/q",
+        "--profile-directory=Other",
+        "--incognito",
+        "--disable-site-isolation-trials",
+        "--ignore-certificate-errors",
+        "--",
+        "-no-proxy-server",
     ],
 )
 def test_what_the_daemon_decides_is_not_the_users_to_give(flag: str) -> None:
-    assert flags.reserved(["--force-dark-mode", flag]) == [flag]
+    (refused,) = flags.reserved(["--force-dark-mode", "--disable-features=Translate", flag]).items()
+    assert refused[0] == flag
+    assert refused[1].startswith("it ")
+
+
+def test_what_the_user_disables_stays_disabled_together_with_ours() -> None:
+    argv = flags.headless("c", "p", extra=["--disable-features=Mine,Other", "--force-dark-mode"])
+    (disabled,) = [flag for flag in argv if flag.startswith("--disable-features=")]
+    features = disabled.partition("=")[2].split(",")
+    assert {"Mine", "Other", "HttpsUpgrades", "Translate"} <= set(features)
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])

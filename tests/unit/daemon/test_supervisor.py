@@ -6,24 +6,19 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import fake_chrome
 import pytest
+from supervised import executable, starts, supervised
 
-from cdpfetch import config, paths
 from cdpfetch.daemon import profile
 from cdpfetch.daemon import supervisor as supervisor_module
 from cdpfetch.daemon.guard import canary
 from cdpfetch.daemon.guard.guard import Guard
-from cdpfetch.daemon.guard.lane import Lane
 from cdpfetch.daemon.lanes import PROFILE
-from cdpfetch.daemon.supervisor import CRASHES_MAX, Supervisor
+from cdpfetch.daemon.supervisor import CRASHES_MAX
 from cdpfetch.errors import CdpFetchError
-from cdpfetch.policy import Policy
 
 
 @pytest.fixture(autouse=True)
@@ -36,41 +31,6 @@ def proof(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(canary, "prove", prove)
     return asked
-
-
-def executable(tmp_path: Path, mode: str = "normal") -> str:
-    """A program that is a fake Chrome, notes each start, and tells its version."""
-    path = tmp_path / f"chrome-{mode}"
-    path.write_text(
-        f'#!/bin/sh\nif [ "$1" = --version ]; then echo Chromium 156.0.8078.114; exit; fi\n'
-        f'echo "$@" >>{tmp_path}/starts\nexec {sys.executable} -S {fake_chrome.__file__} --fake={mode} "$@"\n'
-    )
-    path.chmod(0o755)
-    return str(path)
-
-
-def starts(tmp_path: Path) -> list[str]:
-    try:
-        return (tmp_path / "starts").read_text().splitlines()
-    except FileNotFoundError:
-        return []
-
-
-@asynccontextmanager
-async def supervised(tmp_path: Path, **browser: Any) -> AsyncIterator[Supervisor]:
-    home = paths.Home(str(tmp_path / "home"))
-    for directory in (home.root, home.run):
-        paths.ensure_private_dir(directory)
-    browser.setdefault("executable_path", executable(tmp_path))
-    async with Guard([Lane(PROFILE, Policy())]) as guard:
-        made = Supervisor(home, config.Config(browser=config.Browser(**browser)), guard)
-        try:
-            yield made
-        finally:
-            await made.close()
-            await made.close()
-    assert made.browser is None
-    assert made.state == "closed"
 
 
 async def test_the_first_use_starts_it_and_all_share_it(tmp_path: Path) -> None:
