@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         headers: Mapping[str, str] | None
         accept_language: str | None
         allow: Sequence[str] | None
+        engine: Literal["browser", "http", "auto"] | None
         digest: bool | None
 
 
@@ -49,6 +50,7 @@ FETCH_OPTIONS = {
     "headers": "headers",
     "accept_language": "acceptLanguage",
     "allow": "allow",
+    "engine": "engine",
     "digest": "digest",
 }
 

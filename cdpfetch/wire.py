@@ -44,6 +44,7 @@ OPS: dict[str, dict[str, tuple[tuple[type, ...], bool]]] = {
         "headers": ((dict,), False),
         "acceptLanguage": (_STR, False),
         "allow": ((list,), False),
+        "engine": (_STR, False),
         "digest": (_BOOL, False),
     },
     "extract": {
@@ -69,6 +70,7 @@ DISPLAY_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DI
 CHOICES: dict[str, tuple[str, ...]] = {
     "format": ("markdown", "text", "html", "source"),
     "redirects": ("follow", "same-host"),
+    "engine": ("browser", "http", "auto"),
     "action": ("list", "clear"),
 }
 

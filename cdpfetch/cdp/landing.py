@@ -119,6 +119,7 @@ class Landing(NamedTuple):
     notes: tuple[tuple[str, str], ...]  # warnings: (code, message)
     times: dict[str, float]  # loop times: committed, settled, captured
     screenshot: bytes | None = None  # PNG of the whole page, where one was asked for
+    served_by: Literal["browser", "http"] = "browser"  # the engine that went there
 
 
 class BadSelector(CdpError):

@@ -38,6 +38,9 @@ def parser() -> Parser:
     add("--header", type=header, action="append", dest="headers", metavar="'NAME: VALUE'", help="may be repeated")
     add("--accept-language", metavar="TAGS", help="preferred languages, as in: de,en;q=0.5")
     add("--allow", action="append", metavar="HOST", help="also reach this private host, host:port, *.suffix or CIDR")
+    add(
+        "--engine", choices=("browser", "http", "auto"), help="what fetches: browser (default), http (no scripts), auto"
+    )
     add("--insecure", action="store_true", help="accept bad certificates")
     add("--keep-page", action="store_true", help="keep the captured page.html too")
     return made
@@ -64,7 +67,17 @@ def run_fetch(arguments: list[str]) -> int:
 
 def _options(given: Namespace) -> dict[str, Any]:
     """Only what was asked for: the daemon knows the defaults."""
-    names = ("output_dir", "format", "extractor", "wait_for", "redirects", "deadline", "accept_language", "allow")
+    names = (
+        "output_dir",
+        "format",
+        "extractor",
+        "wait_for",
+        "redirects",
+        "deadline",
+        "accept_language",
+        "allow",
+        "engine",
+    )
     options = {name: getattr(given, name) for name in (*names, "screenshot", "insecure", "keep_page")}
     options = {name: value for name, value in options.items() if value}
     if given.headers:

@@ -23,6 +23,7 @@ from cdpfetch.daemon.handlers import Handlers
 from cdpfetch.daemon.interactive import Interactive
 from cdpfetch.daemon.lanes import Lanes
 from cdpfetch.daemon.lock import InstanceLock
+from cdpfetch.daemon.plain.visit import PlainEngine
 from cdpfetch.daemon.server import Server
 from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.supervisor import Supervisor
@@ -66,7 +67,14 @@ class App:
         self.pool = ExtractPool(_WORKERS)
         floor = int(config.artifacts.min_free_mb * 1_000_000)
         assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page, min_free=floor)
-        self.fetches = FetchService(config, self.supervisor, self.guard, self.lanes, self.tabs, assembler)
+        self.plain = PlainEngine(
+            self.guard,
+            self.pool,
+            os.path.join(home.artifacts, ".plain"),
+            self.supervisor.chrome_version,
+            config.browser.locale,
+        )
+        self.fetches = FetchService(config, self.supervisor, self.guard, self.lanes, self.tabs, assembler, self.plain)
         self.interactive = Interactive(home, config, self.supervisor, self.sessions, self._window_changed)
         handlers = Handlers(
             home,
@@ -119,6 +127,7 @@ class App:
         """Make everything ready but the socket: the guard listens, the workers warm up; Chrome waits for a fetch."""
         for lane in self.lanes.guarded():
             await self.guard.open(lane)
+        await asyncio.to_thread(self.plain.sweep)
         await self.interactive.start()
         await self.pool.start()
 

@@ -33,6 +33,9 @@ _EXTRACT_SHARE = 0.9
 # Bytes that are written in less than a millisecond.
 _SMALL = 1 << 19
 
+NEEDS_SCRIPTS = "needs_scripts"
+"""The code of the warning about a page that was read without a browser, which would show more of it."""
+
 
 class Assembler:
     """Writes documents; ``index_root`` is where ``read`` will look for them."""
@@ -289,7 +292,11 @@ class Assembler:
 
 def empty_page(document: dict[str, Any], size: int) -> CdpFetchError:
     """The error for a page that shows nothing: because it is empty, or because its time was over first."""
-    partial = next((warning["message"] for warning in document["warnings"] if warning["code"] == "partial"), None)
+    said = {warning["code"]: warning["message"] for warning in reversed(document["warnings"])}
+    partial, shell = said.get("partial"), said.get(NEEDS_SCRIPTS)
+    if shell is not None:
+        document["verdict"] = "thin"
+        return CdpFetchError("no_content", shell.partition(";")[0], "let a browser fetch it: --engine browser, or auto")
     if partial is not None:
         return CdpFetchError("timeout", f"the page shows no text: {partial}", "give it longer: --deadline SECONDS")
     document["verdict"] = "thin"

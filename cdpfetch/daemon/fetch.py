@@ -21,6 +21,8 @@ from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import ANONYMOUS, Lanes
 from cdpfetch.daemon.options import FetchOptions
+from cdpfetch.daemon.plain.visit import PlainEngine, PlainVisit
+from cdpfetch.daemon.plain.way import Way, shared
 from cdpfetch.daemon.routing import FetchRouter, LaneLeft, RedirectStopped, essence
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
@@ -55,6 +57,14 @@ class _Visit(NamedTuple):
     emit: Emit
 
 
+class _Trail:
+    """What a fetch has tried: its visits, the last one last, and the attempts that were recovered from."""
+
+    def __init__(self) -> None:
+        self.visits: list[Navigation | PlainVisit] = []
+        self.attempts: list[dict[str, Any]] = []
+
+
 class FetchFailed(Exception):
     """A fetch that failed: the error, and its document (with what was saved all the same)."""
 
@@ -75,6 +85,7 @@ class FetchService:
         lanes: Lanes,
         tabs: TabPool,
         assembler: Assembler,
+        plain: PlainEngine,
     ) -> None:
         self._config = config
         self._guard = guard
@@ -83,6 +94,7 @@ class FetchService:
         self._supervisor = supervisor
         self._tabs = tabs
         self._assembler = assembler
+        self._plain = plain
         self.served = 0  # fetches that have ended, one way or the other
 
     async def fetch(self, options: FetchOptions, client: Hashable, emit: Emit) -> dict[str, Any]:
@@ -92,14 +104,14 @@ class FetchService:
         """
         clock = _Clock()
         document = artifacts.new_document(options.url)
-        navigation: list[Navigation] = []
+        trail = _Trail()
         try:
-            document = await self._fetch(options, client, emit, clock, navigation)
+            document = await self._fetch(options, client, emit, clock, trail)
         except TimeoutError:
             error = CdpFetchError(
                 "timeout", f"page load timed out after {options.deadline:g} s", "give it longer: --deadline SECONDS"
             )
-            self._fail(options, document, error, navigation, clock)
+            self._fail(options, document, error, trail, clock)
             raise FetchFailed(error, document) from None
         except (CdpFetchError, CdpError, OSError) as fault:
             error = (
@@ -107,7 +119,7 @@ class FetchService:
                 if isinstance(fault, OSError)
                 else faults.public_error(fault)
             )
-            self._fail(options, document, error, navigation, clock, faults.head_of(fault))
+            self._fail(options, document, error, trail, clock, faults.head_of(fault))
             raise FetchFailed(error, document) from fault
         finally:
             self.served += 1
@@ -118,7 +130,7 @@ class FetchService:
         return document
 
     async def _fetch(
-        self, options: FetchOptions, client: Hashable, emit: Emit, clock: _Clock, started: list[Navigation]
+        self, options: FetchOptions, client: Hashable, emit: Emit, clock: _Clock, trail: _Trail
     ) -> dict[str, Any]:
         """The committed document; raises TimeoutError when the deadline, which begins with the place, is over."""
         self._require_space(options.directory)
@@ -132,7 +144,7 @@ class FetchService:
                 visit = _Visit(lanes, lane, url, options, end, emit)
                 try:
                     async with asyncio.timeout_at(end):
-                        landing, fact = await self._visit_safely(visit, clock, started)
+                        landing, fact = await self._visit_safely(visit, clock, trail)
                 except RedirectStopped as stopped:
                     return await self._assembler.redirect(options, stopped)
         clock.landed(landing)
@@ -142,6 +154,8 @@ class FetchService:
             document = await self._assembler.assemble(options, landing, warnings, end - loop.time())
         clock.mark("extract")
         document["facts"] += [fact] if fact else []
+        document["facts"] += ["fetched without a browser"] if landing.served_by == "http" else []
+        document["attempts"] = trail.attempts + document["attempts"]
         document["timings"] = clock.timings()
         return await self._assembler.commit(document)
 
@@ -175,36 +189,58 @@ class FetchService:
             self._tabs.end_lane(name)
             await self._guard.close_lane(name)
 
-    async def _visit_safely(
-        self, visit: _Visit, clock: _Clock, started: list[Navigation]
-    ) -> tuple[Landing, str | None]:
+    async def _visit_safely(self, visit: _Visit, clock: _Clock, trail: _Trail) -> tuple[Landing, str | None]:
         """The visit, by https first where that is wanted, and what is to be said of it."""
         secure = upgraded(visit.url) if self._config.network.https_upgrade and visit.lane == ANONYMOUS else None
         if secure is None:
-            return await self._visit(visit, clock, started), None
+            return await self._visit(visit, clock, trail), None
         # A server that only drops what comes to the other port must leave time for the one that was asked for.
         now = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout_at(now + (visit.end - now) / 2):
-                return await self._visit(visit._replace(url=secure), clock, started), "upgraded to https"
+                return await self._visit(visit._replace(url=secure), clock, trail), "upgraded to https"
         except (NavigationFailed, NavigationTimeout, CdpFetchError, TimeoutError) as error:
             fault = CdpFetchError("timeout", "it took too long") if isinstance(error, TimeoutError) else error
             public = faults.public_error(fault)
             if public.code not in _INSECURE or asyncio.get_running_loop().time() >= visit.end:
                 raise
             log.info("%s is fetched by http: %s", visit.url.href, public)
-            return await self._visit(visit, clock, started), f"fetched by http, since https failed: {public.reason}"
+            return await self._visit(visit, clock, trail), f"fetched by http, since https failed: {public.reason}"
 
-    async def _visit(self, visit: _Visit, clock: _Clock, started: list[Navigation]) -> Landing:
-        """Where the address leads, in whatever lanes its redirects belong to."""
+    async def _visit(self, visit: _Visit, clock: _Clock, trail: _Trail) -> Landing:
+        """Where the address leads, by the engine that is asked for."""
+        if visit.options.engine == "browser":
+            return await self._browse(visit, clock, trail)
+        if not trail.visits:
+            clock.mark("queue")
+        limits, is_try = self._limits(visit), visit.options.engine == "auto"
+        way = Way(
+            self._plain,
+            visit.lanes,
+            lambda lane, url: self._router(visit, lane, url),
+            shared(limits) if is_try else limits,
+            _LANE_CHANGES,
+        )
+        plain = PlainVisit(self._plain, way.limits, visit.options.visit, visit.emit)
+        trail.visits.append(plain)
+        if not is_try:
+            return await way.go(plain, visit.url)
+        landing = await way.attempt(plain, visit.url, visit.lane, visit.options.url)
+        if isinstance(landing, Landing):
+            return landing
+        trail.attempts += [landing] if landing else []
+        return await self._browse(visit, clock, trail)
+
+    async def _browse(self, visit: _Visit, clock: _Clock, trail: _Trail) -> Landing:
+        """Where the address leads in the browser, in whatever lanes its redirects belong to."""
         lane, url = visit.lane, visit.url
         since = asyncio.get_running_loop().time()
         for _ in range(_LANE_CHANGES + 1):
             async with self._tabs.tab(lane, images=visit.options.visit.screenshot) as tab:
-                if not started:
+                if not trail.visits:
                     clock.mark("queue")
                 navigation = self._navigation(visit, lane, url, tab)
-                started.append(navigation)
+                trail.visits.append(navigation)
                 try:
                     return await navigation.run(url.href)
                 except LaneLeft as left:
@@ -219,38 +255,44 @@ class FetchService:
 
     def _navigation(self, visit: _Visit, lane: str, url: Url, tab: Tab) -> Navigation:
         """The visit of one tab that will be over, and captured, some time before the deadline."""
-        settings, options, emit = self._config.fetch, visit.options, visit.emit
+        options = visit.options
+        router, limits = self._router(visit, lane, url), self._limits(visit)
+        return Navigation(tab, router, limits, visit=options.visit, on_stage=visit.emit)
+
+    def _router(self, visit: _Visit, lane: str, url: Url) -> FetchRouter:
+        """The decisions for the part of a visit that begins with ``url`` in a lane."""
 
         def progress(received: int, total: int) -> None:
             self._require_space(self._supervisor.download_dir)
-            emit("downloading", receivedBytes=received, totalBytes=total or None)
+            visit.emit("downloading", receivedBytes=received, totalBytes=total or None)
 
-        router = FetchRouter(
+        return FetchRouter(
             visit.lanes,
             lane,
             visit.url,
             url,
-            max_bytes=settings.max_bytes,
-            redirects=options.redirects,
+            max_bytes=self._config.fetch.max_bytes,
+            redirects=visit.options.redirects,
             patience=self._config.challenge.headless_wait,
             on_progress=progress,
         )
-        reserve = min(_RESERVE_MAX, _RESERVE * options.deadline)
-        limits = Limits(
+
+    def _limits(self, visit: _Visit) -> Limits:
+        settings = self._config.fetch
+        return Limits(
             navigation=settings.navigation_timeout,
             settle=settings.settle_max,
-            end=visit.end - reserve,
+            end=visit.end - min(_RESERVE_MAX, _RESERVE * visit.options.deadline),
             document_bytes=settings.max_bytes,
             page_bytes=_PAGE_SHARE * settings.max_bytes,
         )
-        return Navigation(tab, router, limits, visit=options.visit, on_stage=emit)
 
     def _fail(
         self,
         options: FetchOptions,
         document: dict[str, Any],
         error: CdpFetchError,
-        navigation: list[Navigation],
+        trail: _Trail,
         clock: _Clock,
         head: Any = None,
     ) -> None:
@@ -259,11 +301,11 @@ class FetchService:
             error.hint = f"sign in once: {verdicts.window_command(options.url)}"
         document["ok"] = False
         document["error"] = error.to_json()
-        document["attempts"] = [{"source": "local", "code": error.code, "reason": error.reason}]
+        document["attempts"] = [*trail.attempts, {"source": "local", "code": error.code, "reason": error.reason}]
         document["timings"] = clock.timings()
-        if navigation:
-            head = head or navigation[-1].last_head
-            document["link"] = navigation[-1].url or document["link"]
+        if trail.visits:
+            head = head or trail.visits[-1].last_head
+            document["link"] = trail.visits[-1].url or document["link"]
         if head is not None and document["status"] is None:
             document["status"] = head.status
             document["content_type"] = essence(head.header("content-type"))

@@ -125,7 +125,10 @@ class Handlers:
         options = FetchOptions.parse(message, self._config)
         if not os.path.isabs(options.directory):
             raise InvalidRequest(f"downloadDir is {options.directory!r}", "give an absolute path")
-        await self._interactive.admit()
+        if options.engine == "http":
+            await self._sessions.warm()  # the window does not matter to what has no cookies
+        else:
+            await self._interactive.admit()
         document = await self._fetches.fetch(options, client, emit)
         return wire.result_event(request_id, "fetch", **self._result(document, bool(message.get("digest"))))
 

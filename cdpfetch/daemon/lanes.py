@@ -67,12 +67,12 @@ class Lanes:
             raise refusal(url, verdict)
         return url
 
-    async def choose(self, url: Url) -> str:
-        """The lane of an address that the user has named.
+    async def choose(self, url: Url, *, cookies: bool = True) -> str:
+        """The lane of an address that the user has named; without ``cookies`` a sign-in does not count.
 
         A name is resolved only where the allow list has address ranges that it might be in.
         """
-        lane = self.lane_of(url)
+        lane = self.lane_of(url) if cookies else self.opened_lane(url)
         if lane == ANONYMOUS and addresses.parse(url.host) is None and self._opened.has_networks():
             try:
                 found = await self._resolver.resolve(url.host)
@@ -83,9 +83,14 @@ class Lanes:
                 return PROFILE
         return lane
 
+    def opened_lane(self, url: Url) -> str:
+        """The lane of an address for what carries no cookies: only what the allow list opens is not anonymous."""
+        opened = self._opened.opens_name(url) or self._opened.judge_host(url).rule.startswith("allow")
+        return PROFILE if opened else ANONYMOUS
+
     def lane_of(self, url: Url) -> str:
         """The lane of an address, by its host alone."""
-        if self._opened.opens_name(url) or self._opened.judge_host(url).rule.startswith("allow"):
+        if self.opened_lane(url) == PROFILE:
             return PROFILE
         if any(url.host == site or url.host.endswith("." + site) for site in self._sites):
             return PROFILE
@@ -114,7 +119,10 @@ class _OneLane(Lanes):
         super().__init__(allow, deny)
         self._name = name
 
-    async def choose(self, url: Url) -> str:
+    async def choose(self, url: Url, *, cookies: bool = True) -> str:
+        return self._name
+
+    def opened_lane(self, url: Url) -> str:
         return self._name
 
     def lane_of(self, url: Url) -> str:

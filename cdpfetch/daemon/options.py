@@ -32,6 +32,7 @@ class FetchOptions(NamedTuple):
     redirects: str = "follow"
     keep_page: bool = False
     allow: tuple[str, ...] = ()
+    engine: str = "browser"
     visit: Visit = Visit()
 
     @classmethod
@@ -43,6 +44,7 @@ class FetchOptions(NamedTuple):
         allow = message.get("allow", [])
         if not all(isinstance(entry, str) for entry in allow):
             raise InvalidRequest("allow must be a list of strings")
+        engine = check_engine(message)
         language = message.get("acceptLanguage")
         if language is not None and not _LANGUAGES.fullmatch(language):
             raise InvalidRequest(f"acceptLanguage is {language!r}", "give language tags, as in: de,en;q=0.5")
@@ -55,6 +57,7 @@ class FetchOptions(NamedTuple):
             redirects=message.get("redirects", "follow"),
             keep_page=message.get("keepPage", False),
             allow=tuple(allow),
+            engine=engine,
             visit=Visit(
                 wait_for=message.get("waitFor"),
                 headers=check_headers(message.get("headers", {})),
@@ -64,6 +67,15 @@ class FetchOptions(NamedTuple):
                 screenshot=message.get("screenshot", False),
             ),
         )
+
+
+def check_engine(message: dict[str, Any]) -> str:
+    """The engine that can do what is asked for; raises InvalidRequest when the one that is named can't."""
+    engine: str = message.get("engine", "browser")
+    needed = [name for name in ("waitFor", "screenshot") if message.get(name)]
+    if engine == "http" and needed:
+        raise InvalidRequest(f"{needed[0]} needs a browser", "leave it out, or use the engine auto or browser")
+    return "browser" if needed else engine
 
 
 def check_headers(headers: dict[Any, Any]) -> tuple[tuple[str, str], ...]:

@@ -214,6 +214,16 @@ class Supervisor:
         log.info("%s is up as process %d", browser.product, browser.process.pid if browser.process else 0)
         return browser
 
+    async def chrome_version(self) -> str | None:
+        """The version of the browser that runs, or would be started; None where there is none, or it can't be told."""
+        if self.browser is not None:
+            return self.browser.product.partition("/")[2] or None
+        try:
+            executable = find_chrome(self._config.browser.executable_path)
+        except CdpFetchError:
+            return None
+        return await asyncio.to_thread(VersionCache(os.path.join(self._home.run, "chrome.json")).version, executable)
+
     async def _prove(self, browser: Browser) -> None:
         """See that Chrome reaches the network through the guard; a browser that does not is closed at once."""
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cdpfetch.extract import sanitising
+from cdpfetch.extract import sanitising, still
 from cdpfetch.extract.files import extract_file
 from cdpfetch.extract.html import extract_page
 
@@ -26,10 +26,12 @@ def warm() -> None:
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:
     """Run one job: ``op`` (page|file), ``path``, ``url``, ``out_dir`` and, optionally, ``content_type``, ``charset``,
-    ``extractor``, ``visible_chars``.
+    ``extractor``, ``visible_chars``; or the op ``still`` with ``path``, ``charset`` and ``target`` (still.observe).
 
     Raises ValueError for a job that can't be understood, OSError for files that can't be read or written.
     """
+    if job.get("op") == "still":
+        return still.observe(job["path"], job.get("charset"), job["target"])
     return sanitising.sanitise(extract(job)).save(job["out_dir"])
 
 
