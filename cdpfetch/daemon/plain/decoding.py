@@ -9,6 +9,7 @@ from collections.abc import Iterator
 ACCEPTED = "gzip, deflate"
 # Bytes of one step at most.
 STEP = 1 << 18
+_GZIP = 16 + zlib.MAX_WBITS
 
 
 class BadCoding(ValueError):
@@ -22,19 +23,26 @@ class Decoder:
     """
 
     def __init__(self, coding: str | None) -> None:
+        self._begun = False  # whether any coded byte has come
         self._name = (coding or "").strip().lower().removeprefix("x-")
         if self._name not in ("", "identity", "gzip", "deflate"):
             raise BadCoding(f"the server uses the content encoding {self._name[:100]!r}, which was not asked for")
-        self._zlib = _inflater(self._name) if self._name in ("gzip", "deflate") else None
-        self._begun = False
+        # None for a body that is not coded, and for deflate until its first two bytes tell which kind it is.
+        self._zlib = zlib.decompressobj(_GZIP) if self._name == "gzip" else None
+        self._first = b""  # of deflate, until then
 
     @property
     def whole(self) -> bool:
         """Whether what was fed so far may be all."""
-        return self._zlib is None or not self._begun or self._zlib.eof
+        return self._zlib.eof or not self._begun if self._zlib is not None else not self._first
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The decoded bytes of ``data``, in pieces of at most ``STEP`` (uncoded data in one).  Raises BadCoding."""
+        if self._name == "deflate" and self._zlib is None:
+            data = self._first = self._first + data
+            if len(data) < 2:
+                return
+            self._zlib = zlib.decompressobj(_deflate_kind(data))
         if self._zlib is None:
             yield data
             return
@@ -42,7 +50,8 @@ class Decoder:
             try:
                 piece = self._zlib.decompress(data, STEP)
             except zlib.error as error:
-                piece = self._raw(data, error)
+                reason = f"the body could not be decoded as its Content-Encoding ({self._name}) says"
+                raise BadCoding(reason) from error
             self._begun = True
             data = self._zlib.unused_data if self._zlib.eof else self._zlib.unconsumed_tail
             if piece:
@@ -59,19 +68,11 @@ class Decoder:
         """Begin the next part of a gzip body of several; anything else behind the end is ignored."""
         if self._name != "gzip" or not data.startswith(b"\x1f\x8b"):
             return False
-        self._zlib = _inflater("gzip")
+        self._zlib = zlib.decompressobj(_GZIP)
         return True
 
-    def _raw(self, data: bytes, error: zlib.error) -> bytes:
-        """Some servers send deflate without its header."""
-        if self._begun or self._name != "deflate":
-            raise BadCoding(f"the body could not be decoded as its Content-Encoding ({self._name}) says") from error
-        self._zlib = zlib.decompressobj(-zlib.MAX_WBITS)
-        try:
-            return self._zlib.decompress(data, STEP)
-        except zlib.error:
-            raise BadCoding("the body could not be decoded as its Content-Encoding (deflate) says") from error
 
-
-def _inflater(name: str) -> zlib._Decompress:
-    return zlib.decompressobj(16 + zlib.MAX_WBITS if name == "gzip" else zlib.MAX_WBITS)
+def _deflate_kind(data: bytes) -> int:
+    """The window bits for a deflate body: some servers send it without the header of zlib (RFC 1950, section 2.2)."""
+    with_header = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+    return zlib.MAX_WBITS if with_header else -zlib.MAX_WBITS
