@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         accept_language: str | None
         allow: Sequence[str] | None
         engine: Literal["browser", "http", "auto"] | None
+        share: bool | None
         digest: bool | None
 
 
@@ -51,6 +52,7 @@ FETCH_OPTIONS = {
     "accept_language": "acceptLanguage",
     "allow": "allow",
     "engine": "engine",
+    "share": "share",
     "digest": "digest",
 }
 

@@ -45,6 +45,8 @@ OPS: dict[str, dict[str, tuple[tuple[type, ...], bool]]] = {
         "acceptLanguage": (_STR, False),
         "allow": ((list,), False),
         "engine": (_STR, False),
+        # Whether a run of the same fetch that is under way, whoever asked for it, may serve this request, too.
+        "share": (_BOOL, False),
         "digest": (_BOOL, False),
     },
     "extract": {

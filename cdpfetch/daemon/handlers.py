@@ -11,12 +11,13 @@ from cdpfetch import delivery, paths, wire
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
 from cdpfetch.daemon.assembly import Assembler
-from cdpfetch.daemon.fetch import FetchService
+from cdpfetch.daemon.fetch import FetchFailed, FetchService
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.interactive import Interactive
-from cdpfetch.daemon.options import FetchOptions
+from cdpfetch.daemon.options import FetchOptions, canonical
 from cdpfetch.daemon.server import Client
 from cdpfetch.daemon.sessions import Sessions
+from cdpfetch.daemon.sharing import Sharing
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.errors import InvalidRequest
@@ -58,6 +59,7 @@ class Handlers:
         self._guard = guard
         self._interactive = interactive
         self._sessions = sessions
+        self._sharing = Sharing()
         self._stop = stop  # called with whether to drain
         self._started = time.monotonic()
         self._handlers = {
@@ -129,8 +131,21 @@ class Handlers:
             await self._sessions.warm()  # the window does not matter to what has no cookies
         else:
             await self._interactive.admit()
-        document = await self._fetches.fetch(options, client, emit)
+        document = await self._document(options, client, emit, share=bool(message.get("share")))
         return wire.result_event(request_id, "fetch", **self._result(document, bool(message.get("digest"))))
+
+    async def _document(
+        self, options: FetchOptions, client: Client, emit: Callable[..., None], *, share: bool
+    ) -> dict[str, Any]:
+        """The document of a fetch, or of the same one that is under way already.  Raises FetchFailed."""
+        if not share:
+            return await self._fetches.fetch(options, client, emit)
+        key = options._replace(url=canonical(options.url))
+        try:
+            document = await self._sharing.share(key, emit, lambda tell: self._fetches.fetch(options, client, tell))
+        except FetchFailed as failed:
+            raise FetchFailed(failed.error, {**failed.document, "url": options.url}) from failed
+        return {**document, "url": options.url}
 
     def _result(self, document: dict[str, Any], with_digest: bool) -> dict[str, Any]:
         roles = {body["role"]: body["path"] for body in reversed(document["bodies"])}

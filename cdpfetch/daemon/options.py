@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from cdpfetch.cdp.landing import Visit
 from cdpfetch.config import Config
-from cdpfetch.errors import InvalidRequest
+from cdpfetch.errors import CdpFetchError, InvalidRequest
+from cdpfetch.urls import parse_url
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,4096}")
@@ -67,6 +68,14 @@ class FetchOptions(NamedTuple):
                 screenshot=message.get("screenshot", False),
             ),
         )
+
+
+def canonical(url: str) -> str:
+    """An address in the form that all its spellings share, its fragment included; what is no address stays as it is."""
+    try:
+        return parse_url(url).href
+    except CdpFetchError:
+        return url
 
 
 def check_engine(message: dict[str, Any]) -> str:

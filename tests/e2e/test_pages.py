@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
 from commands import Command
+from documents import body, codes, fetch
 from testsite import PDF, PIXEL, Site
-
-
-def fetch(command: Command, site: Site, path: str, *more: str) -> dict[str, Any]:
-    (document,) = command("fetch", "--json", *more, site.url(path)).documents
-    return document
-
-
-def body(document: dict[str, Any], role: str = "content") -> str:
-    (path,) = (one["path"] for one in document["bodies"] if one["role"] == role)
-    with open(path, encoding="utf-8", newline="") as file:
-        return file.read()
-
-
-def codes(document: dict[str, Any]) -> list[str]:
-    """The warnings' codes, without what is said of the machine."""
-    return [warning["code"] for warning in document["warnings"] if warning["code"] != "no_sandbox"]
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ NOT_IMPORTED = {"lxml-html-clean"}
 OWNERS = {
     "ada_url": {"policy", "urls", "daemon"},
     "charset_normalizer": {"extract"},
-    "httpcore": {"httpclient", "httperrors"},
-    "httpx": {"httpclient", "httperrors"},
+    "httpcore": {"daemon", "httpclient", "httperrors"},
+    "httpx": {"daemon", "httpclient", "httperrors"},
     "kreuzberg": {"extract"},
     "lxml": {"extract"},
     "publicsuffixlist": {"daemon"},

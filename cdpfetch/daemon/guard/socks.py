@@ -104,6 +104,16 @@ def reply(code: int) -> bytes:
 
 SUCCEEDED = reply(0)
 
+# What a client of ours says: that it needs no authentication; and what it hears.
+GREETING = bytes((_VERSION, 1, _NO_AUTHENTICATION))
+GREETED = bytes((_VERSION, _NO_AUTHENTICATION))
+
+
+def request(host: str, port: int) -> bytes:
+    """A client's request for a connection to a name or an address (without brackets), which is sent as a name."""
+    name = host.encode("ascii")
+    return bytes((_VERSION, _CONNECT, 0, _DOMAIN, len(name))) + name + port.to_bytes(2, "big")
+
 
 def _span(buffer: bytes) -> tuple[int, int]:
     """Where the address of a request starts, and its size: 0 for a type that is unknown or a name of no length."""

@@ -9,12 +9,11 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
 from cdpfetch.cdp.landing import ResponseHead
-from cdpfetch.daemon.guard.guard import HOST, Guard
-from cdpfetch.daemon.plain import faults, requests
-from cdpfetch.errors import CdpFetchError
+from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.plain import requests
 
 if TYPE_CHECKING:
-    import httpx
+    import httpcore
 
     from cdpfetch.urls import Url
 
@@ -22,28 +21,38 @@ if TYPE_CHECKING:
 STALL = 30.0
 
 
+class BrokenOff(Exception):
+    """A body that is not whole."""
+
+
 class Answer:
     """An answer whose body is still to come: ``head``, and ``parts()`` of the body as sent (codings not undone)."""
 
-    def __init__(self, head: ResponseHead, response: httpx.Response) -> None:
+    def __init__(self, head: ResponseHead, response: httpcore.Response) -> None:
         self.head = head
         self._response = response
 
     async def parts(self) -> AsyncGenerator[bytes, None]:
-        """The body.  Raises BrokenOff when it ends before its end, or stalls."""
-        import httpx
+        """The body; to be closed by who does not read it to its end.
 
+        Raises BrokenOff when it ends before its end, or stalls.
+        """
+        import httpcore
+
+        body = self._response.aiter_stream()
         try:
-            async for part in self._response.stream:  # type: ignore[union-attr]
+            async for part in body:
                 yield part
-        except httpx.TimeoutException:
+        except httpcore.TimeoutException:
             raise BrokenOff(f"nothing more came for {STALL:g} s") from None
-        except httpx.HTTPError as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise BrokenOff("the connection was closed") from error
-
-
-class BrokenOff(Exception):
-    """A body that is not whole."""
+        finally:
+            # Its generators end by themselves when the connection does; left alone they would end at some later time.
+            await self._response.extensions["network_stream"].aclose()
+            with contextlib.suppress(httpcore.NetworkError, httpcore.ProtocolError):
+                async for _ in body:
+                    pass
 
 
 class Connections:
@@ -63,15 +72,18 @@ class Connections:
 
         Raises CdpFetchError: what the guard says when it refused, else what became of the connection.
         """
-        context = await self._context(insecure)  # also imports httpx, in a thread
-        import httpx
+        context = await self._context(insecure)  # which also imports httpcore, in a thread
+        import httpcore
+
+        from cdpfetch.daemon.plain import faults
+        from cdpfetch.daemon.plain.backend import GuardedNetwork
 
         since = asyncio.get_running_loop().time()
-        proxy = httpx.Proxy(f"socks5://{HOST}:{self._guard.port(lane)}")
-        async with httpx.AsyncHTTPTransport(verify=context, proxy=proxy) as transport:
+        network = GuardedNetwork(self._guard.port(lane))
+        async with httpcore.AsyncConnectionPool(ssl_context=context, network_backend=network) as pool:
             try:
-                response = await transport.handle_async_request(_request(url, headers))
-            except httpx.HTTPError as error:
+                response = await pool.handle_async_request(_request(url, headers))
+            except faults.HTTP_ERRORS as error:
                 explained = self._guard.explain(lane, url.href, since)
                 raise (explained or faults.public_error(error, url.host)) from error
             try:
@@ -88,29 +100,23 @@ class Connections:
 def _context(insecure: bool) -> ssl.SSLContext:
     import httpx
 
-    try:
-        context = httpx.create_ssl_context(verify=not insecure)
-    except OSError as error:
-        raise CdpFetchError("config_error", f"the certificate authorities can't be read: {error}") from error
+    context = httpx.create_ssl_context(verify=not insecure)
     if not insecure:
         context.load_default_certs()
     return context
 
 
-def _request(url: Url, headers: list[tuple[str, str]]) -> httpx.Request:
-    import httpx
+def _request(url: Url, headers: list[tuple[str, str]]) -> httpcore.Request:
+    import httpcore
 
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    timeout = {"connect": None, "read": STALL, "write": STALL, "pool": None}
-    return httpx.Request(
+    return httpcore.Request(
         "GET",
-        f"{url.scheme}://{host}:{url.port}/",
+        httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=requests.target(url)),
         headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in headers],
-        # httpx would spell some characters of a path in another way than browsers do.
-        extensions={"target": requests.target(url), "timeout": timeout},
+        extensions={"timeout": {"connect": None, "read": STALL, "write": STALL, "pool": None}},
     )
 
 
-def _head(url: Url, response: httpx.Response) -> ResponseHead:
-    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw)
-    return ResponseHead(url.href, response.status_code, pairs, False)
+def _head(url: Url, response: httpcore.Response) -> ResponseHead:
+    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
+    return ResponseHead(url.href, response.status, pairs, False)

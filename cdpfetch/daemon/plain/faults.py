@@ -1,15 +1,14 @@
-"""What httpx says went wrong, in the public error codes."""
+"""What httpcore says went wrong, in the public error codes."""
 
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
+
+import httpcore
 
 from cdpfetch.errors import CdpFetchError
 
-if TYPE_CHECKING:
-    import httpx
-
+HTTP_ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, httpcore.TimeoutException, OSError)
 _INSECURE = "add --insecure to accept the certificate for this one call"
 # OpenSSL's verify_code -> words.
 _CERTIFICATE = {
@@ -24,19 +23,17 @@ _CERTIFICATE = {
 }
 
 
-def public_error(error: httpx.HTTPError, host: str) -> CdpFetchError:
-    """The public error for a request that brought no answer."""
-    import httpx
-
+def public_error(error: Exception, host: str) -> CdpFetchError:
+    """The public error for one of HTTP_ERRORS: a request that brought no answer."""
     fault = _tls_fault(error)
     if isinstance(fault, ssl.SSLCertVerificationError):
         words = _CERTIFICATE.get(fault.verify_code, "the certificate does not verify")
         return CdpFetchError("tls_failed", f"{words} ({fault.verify_message})", _INSECURE)
     if fault is not None:
         return CdpFetchError("tls_failed", f"{host}: TLS failed: {fault.reason or fault}")
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpcore.TimeoutException):
         return CdpFetchError("timeout", f"{host} did not answer in time", "check that the host is reachable")
-    if isinstance(error, httpx.RemoteProtocolError):
+    if isinstance(error, httpcore.RemoteProtocolError):
         if "without sending a response" in str(error):
             return CdpFetchError("empty_response", "the server closed the connection with an empty response")
         return CdpFetchError("connection_failed", f"{host} does not speak HTTP: {_line(error)}")

@@ -313,7 +313,7 @@ async def test_a_stream_is_taken_for_a_while(tmp_path: Path) -> None:
     ("answer", "code", "words"),
     [
         (b"", "empty_response", "empty response"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "connection_failed", "does not speak HTTP"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "connection_failed", "does not speak HTTP"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", "empty_response", "204"),
     ],
 )
