@@ -17,15 +17,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cdpfetch.aclient import AsyncClient
     from cdpfetch.api import close_browser, extract_file, extract_html, fetch, fetch_many, open_browser, read
+    from cdpfetch.asyncapi import AsyncClient
     from cdpfetch.client import Client
     from cdpfetch.document import Document, Outcome, Page
     from cdpfetch.errors import CdpFetchError, ConfigError, DaemonUnavailable, FetchError, InvalidRequest
 
 # Public name -> the module that has it.
 _HOMES = {
-    "AsyncClient": "aclient",
+    "AsyncClient": "asyncapi",
     "CdpFetchError": "errors",
     "Client": "client",
     "ConfigError": "errors",

@@ -19,7 +19,7 @@ from cdpfetch.wire import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Any, Self, Unpack
 
@@ -88,23 +88,46 @@ class AsyncClient:
         """Fetch URLs at once; one outcome each, in order.  Raises only when the call itself is wrong."""
         from cdpfetch.document import outcome_of
 
+        asked = list(urls)
+
+        def status(index: int, event: Message) -> None:
+            if on_status is not None:
+                on_status(asked[index], event)
+
+        return [outcome_of(data) for data in await self.fetch_documents(asked, on_status=status, **options)]
+
+    async def fetch_documents(
+        self,
+        urls: Sequence[str],
+        *,
+        on_status: Callable[[int, Message], None] | None = None,
+        on_document: Callable[[int, dict[str, Any]], None] | None = None,
+        **options: Unpack[calls.FetchOptions],
+    ) -> list[dict[str, Any]]:
+        """Fetch URLs as plain document dicts, in order.
+
+        ``on_status(index, event)`` gets the progress, ``on_document(index, document)`` each document when it is there.
+        """
         fields = calls.fetch_fields(self.home, options)
         window = asyncio.Semaphore(calls.WINDOW)
 
-        async def one(url: str) -> dict[str, Any]:
+        async def one(index: int, url: str) -> dict[str, Any]:
             def status(event: Message) -> None:
                 if on_status is not None:
-                    on_status(url, event)
+                    on_status(index, event)
 
             async with window:
                 try:
-                    return calls.document_of(url, await self._call({**fields, "url": url}, status))
+                    document = calls.document_of(url, await self._call({**fields, "url": url}, status))
                 except CdpFetchError as error:
-                    return calls.failed(url, error)
+                    document = calls.failed(url, error)
+            if on_document is not None:
+                on_document(index, document)
+            return document
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(url)) for url in urls]
-        return [outcome_of(task.result()) for task in tasks]
+            tasks = [group.create_task(one(index, url)) for index, url in enumerate(urls)]
+        return [task.result() for task in tasks]
 
     async def read(self, fetch_id: str, **options: Any) -> Page:
         """One page of a fetched document, from disk; options as those of ``cdpfetch.reading.read``."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from cdpfetch.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Unpack
 
-    from cdpfetch.calls import FetchOptions
+    from cdpfetch.chain import ChainOptions
     from cdpfetch.document import Document, Outcome, Page
     from cdpfetch.extract import Extraction
     from cdpfetch.wire import Message
@@ -21,15 +22,18 @@ def fetch(
     *,
     home: str | None = None,
     on_status: Callable[[str, Message], None] | None = None,
-    **options: Unpack[FetchOptions],
+    **options: Unpack[ChainOptions],
 ) -> Document:
-    """Fetch one URL through the daemon of ``home`` (default: this account's), which is started when there is none.
+    """Fetch one URL from the source that serves it; the last is the browser of ``home`` (default: this account's),
+    by the daemon, which is started when there is none.
 
     Raises FetchError when the URL failed (its ``document`` names what was saved all the same), CdpFetchError when the
     call itself was wrong.  ``on_status(url, event)`` gets the progress.
     """
-    with Client(home) as client:
-        return client.fetch(url, on_status=on_status, **options)
+    outcome = fetch_many([url], home=home, on_status=on_status, **options)[0]
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.document
 
 
 def fetch_many(
@@ -37,11 +41,38 @@ def fetch_many(
     *,
     home: str | None = None,
     on_status: Callable[[str, Message], None] | None = None,
-    **options: Unpack[FetchOptions],
+    **options: Unpack[ChainOptions],
 ) -> list[Outcome]:
-    """Fetch URLs at once.  One outcome each, in order; a URL that failed raises nothing."""
+    """Fetch URLs at once.  One outcome each, in order; a URL that failed raises nothing.
+
+    Any number: a hundred are under way at once.
+    """
+    from cdpfetch.document import outcome_of
+
+    return [outcome_of(data) for data in fetch_documents(list(urls), home=home, on_status=on_status, **options)]
+
+
+def fetch_documents(
+    urls: Sequence[str],
+    *,
+    home: str | None = None,
+    on_status: Callable[[str, Message], None] | None = None,
+    on_document: Callable[[int, dict[str, Any]], None] | None = None,
+    **options: Unpack[ChainOptions],
+) -> list[dict[str, Any]]:
+    """Fetch URLs as plain document dicts, in order; see ``Client.fetch_documents`` for the callbacks.
+
+    What only the daemon can be concerned with goes straight to it, without loading what the chain needs.
+    """
+    from cdpfetch import chain
+
+    plain, own = chain.split(options)
     with Client(home) as client:
-        return client.fetch_many(urls, on_status=on_status, **options)
+        if not chain.needed(urls, own, client.home, os.environ):
+            return client.fetch_documents(list(urls), on_status=on_status, on_document=on_document, **plain)
+        from cdpfetch import asyncapi
+
+        return asyncapi.fetch_documents(client.home, urls, on_status, on_document, options)
 
 
 def read(
@@ -85,8 +116,6 @@ def extract_file(
     path: str | os.PathLike[str], *, content_type: str | None = None, url: str = "", extractor: str = "auto"
 ) -> Extraction:
     """The readable content of a file of any kind, in this process."""
-    import os
-
     from cdpfetch import extract
 
     return extract.extract_file(os.fspath(path), content_type=content_type, url=url, extractor=extractor)

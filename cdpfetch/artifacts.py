@@ -347,6 +347,31 @@ def load(index_root: str, fetch_id: str) -> dict[str, Any]:
     return document  # type: ignore[no-any-return]
 
 
+def amend(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """The document with other values, also in its ``metadata.json``, which is replaced in one step.
+
+    What can't be written is changed in the result only.
+    """
+    document = {**document, **changes}
+    directory = document["dir"]
+    waiting = os.path.join(directory, f"{METADATA}.{os.getpid()}.new")
+    text = json.dumps(document, ensure_ascii=False, indent=1)
+    with contextlib.suppress(OSError):
+        try:
+            disk.write_new(waiting, text.encode("utf-8", "surrogatepass") + b"\n")
+            os.replace(waiting, os.path.join(directory, METADATA))
+        except BaseException:
+            os.unlink(waiting)
+            raise
+    return document
+
+
+def touch(document: dict[str, Any]) -> None:
+    """Make a document one of now for retention, since somebody was given it."""
+    with contextlib.suppress(OSError):
+        os.utime(os.path.join(document["dir"], METADATA))
+
+
 def write_error(path: str, error: OSError) -> CdpFetchError:
     """The error to report for something that can't be written at ``path``."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
 import stat
 import sys
 
 from cdpfetch.errors import CdpFetchError, InvalidRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # As many links in one path as Linux follows.
 _MAX_LINKS = 40
@@ -141,3 +147,26 @@ def require_space(path: str, floor: int) -> None:
             f"{free // 1_000_000:,} MB are free at {place}, and artifacts.min_free_mb asks for {floor // 1_000_000:,}",
             "free some space, or give another -o DIR",
         )
+
+
+@contextlib.contextmanager
+def held(directory: str, *, alone: bool = False) -> Iterator[bool]:
+    """Hold a directory while its files are read, so that pruning leaves it, or ``alone`` to take it away.
+
+    Yields False, at once, where it is not there or where somebody else's hold is in the way.
+    """
+    try:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(fd, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError as error:
+            # A file system without locks holds nobody up.
+            yield error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+            return
+        yield True
+    finally:
+        os.close(fd)

@@ -6,7 +6,7 @@ between characters.  Pieces are numbered from 1, and the joined ``text`` of all 
 
 from __future__ import annotations
 
-from cdpfetch import artifacts
+from cdpfetch import artifacts, disk
 from cdpfetch.errors import InvalidRequest
 from cdpfetch.outline import outline, plain
 
@@ -61,10 +61,22 @@ def read(
         raise InvalidRequest(f"there is no format {format!r}", "formats: " + ", ".join(FORMATS))
     limit = _checked_limit(limit)
     document = artifacts.load(index_root, fetch_id)
+    with disk.held(document["dir"]):
+        return _page(document, format, offset, limit, section, find)
+
+
+def _page(
+    document: dict[str, Any],
+    format: str,  # noqa: A002
+    offset: int | None,
+    limit: int,
+    section: str | None,
+    find: str | None,
+) -> dict[str, Any]:
     body = pick_body(document, format)
     pieces = _Pieces(body["path"])
     page: dict[str, Any] = {
-        "fetch_id": fetch_id,
+        "fetch_id": document["fetch_id"],
         "format": format,
         "name": body["name"],
         "path": body["path"],

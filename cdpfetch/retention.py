@@ -9,7 +9,9 @@ import json
 import os
 import stat
 
+from cdpfetch import cache
 from cdpfetch.artifacts import INCOMING, METADATA, REFERENCE, TRASH, is_fetch_id, read_reference, remove_tree
+from cdpfetch.disk import held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +40,13 @@ def list_documents(index_root: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda entry: (-entry["time"], entry["fetch_id"]))
 
 
-def prune(index_root: str, max_age_days: float, max_total_mb: float, now: float) -> dict[str, Any]:
+def prune(
+    index_root: str, max_age_days: float, max_total_mb: float, now: float, *, spare: float = 0.0
+) -> dict[str, Any]:
     """Remove documents older than ``max_age_days``, then the oldest until at most ``max_total_mb`` (10^6 bytes) remain.
 
-    Leftovers of crashes go when they are older than a day, pointers when what they name is gone.
+    What somebody reads stays, and what is younger than ``spare`` seconds.  Leftovers of crashes go when they are older
+    than a day, pointers and entries of the cache when what they name is gone.
     Returns ``{"removed": [fetch ids], "kept": int, "freed_bytes": int, "total_bytes": int}``.
     """
     documents = [entry for entry in list_documents(index_root) if not entry["elsewhere"]]
@@ -50,12 +55,13 @@ def prune(index_root: str, max_age_days: float, max_total_mb: float, now: float)
     freed = 0
     for entry in reversed(documents):
         too_old = now - entry["time"] > max_age_days * DAY
-        if not too_old and total - freed <= max_total_mb * _MEGABYTE:
+        if (not too_old and total - freed <= max_total_mb * _MEGABYTE) or now - entry["time"] < spare:
             break
         if _remove(index_root, entry["fetch_id"]):
             removed.append(entry["fetch_id"])
             freed += entry["bytes"]
     _tidy(index_root, now)
+    cache.tidy(index_root, max_age_days * DAY, now)
     return {
         "removed": removed,
         "kept": len(documents) - len(removed),
@@ -99,10 +105,14 @@ def _entry(fetch_id: str, directory: str) -> dict[str, Any] | None:
 def _remove(index_root: str, fetch_id: str) -> bool:
     """Take a document away in one step, so that nobody sees half of it, and then delete it."""
     trash = os.path.join(index_root, TRASH + fetch_id)
-    try:
-        os.rename(os.path.join(index_root, fetch_id), trash)
-    except OSError:
-        return False
+    place = os.path.join(index_root, fetch_id)
+    with held(place, alone=True) as mine:
+        if not mine:
+            return False
+        try:
+            os.rename(place, trash)
+        except OSError:
+            return False
     remove_tree(trash)
     return True
 

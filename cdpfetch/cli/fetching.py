@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from cdpfetch.api import fetch_documents
+from cdpfetch.chain import SOURCES
 from cdpfetch.cli.output import Progress, complain, print_json, write, write_content
-from cdpfetch.cli.parser import Parser, header, positive
-from cdpfetch.client import Client
+from cdpfetch.cli.parser import Parser, header, positive, seconds
 from cdpfetch.errors import CdpFetchError, exit_status
 
 TYPE_CHECKING = False
@@ -42,6 +43,10 @@ def parser() -> Parser:
         "--engine", choices=("browser", "http", "auto"), help="what fetches: browser (default), http (no scripts), auto"
     )
     add("--insecure", action="store_true", help="accept bad certificates")
+    add("--source", choices=SOURCES, help="ask this source and no other (local: your own browser)")
+    add("--max-age", type=seconds, metavar="S", help="take what was fetched within S seconds from disk (default: 0)")
+    add("--fresh", action="store_true", help="take nothing from a cache")
+    add("--objective", metavar="TEXT", help="what the content is for; a hosted service marks passages for it")
     add("--keep-page", action="store_true", help="keep the captured page.html too")
     return made
 
@@ -52,13 +57,12 @@ def run_fetch(arguments: list[str]) -> int:
     progress = Progress(len(given.urls))
     printer = Printer(given, len(given.urls), progress)
     try:
-        with Client() as client:
-            client.fetch_documents(
-                given.urls,
-                on_status=progress.update if progress.enabled else None,
-                on_document=printer.take,
-                **_options(given),
-            )
+        fetch_documents(
+            given.urls,
+            on_status=progress.update if progress.enabled else None,
+            on_document=printer.take,
+            **_options(given),
+        )
     finally:
         progress.clear()
     printer.finish()
@@ -68,17 +72,10 @@ def run_fetch(arguments: list[str]) -> int:
 def _options(given: Namespace) -> dict[str, Any]:
     """Only what was asked for: the daemon knows the defaults."""
     names = (
-        "output_dir",
-        "format",
-        "extractor",
-        "wait_for",
-        "redirects",
-        "deadline",
-        "accept_language",
-        "allow",
-        "engine",
+        "output_dir format extractor wait_for redirects deadline accept_language allow engine source max_age objective"
     )
-    options = {name: getattr(given, name) for name in (*names, "screenshot", "insecure", "keep_page")}
+    flags = "screenshot insecure keep_page fresh"
+    options = {name: getattr(given, name) for name in f"{names} {flags}".split()}
     options = {name: value for name, value in options.items() if value}
     if given.headers:
         headers: dict[str, str] = {}

@@ -49,6 +49,11 @@ def positive(text: str) -> float:
     return number
 
 
+def seconds(text: str) -> float:
+    """A number of at least zero."""
+    return 0.0 if text.strip() == "0" else positive(text)
+
+
 def whole(least: int) -> Callable[[str], int]:
     """A whole number of at least ``least``."""
 

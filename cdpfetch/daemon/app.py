@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 # Seconds that requests under way may still take when the daemon is told to stop.
 DRAIN = 10.0
+# Seconds for which a document stays, however little room there is: whoever asked for it is about to read it.
+_SPARE = 600.0
 _PRUNE_EVERY = 3600.0
 _WORKERS = max(1, min(4, os.cpu_count() or 1))
 
@@ -164,7 +166,12 @@ class App:
         while True:
             try:
                 await asyncio.to_thread(
-                    retention.prune, self._home.artifacts, limits.max_age_days, limits.max_total_mb, time.time()
+                    retention.prune,
+                    self._home.artifacts,
+                    limits.max_age_days,
+                    limits.max_total_mb,
+                    time.time(),
+                    spare=_SPARE,
                 )
             except OSError as error:
                 log.warning("old documents could not be pruned: %s", error)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from cdpfetch import delivery, paths, wire
+from cdpfetch import cache, delivery, paths, wire
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
 from cdpfetch.daemon.assembly import Assembler
@@ -22,6 +22,7 @@ from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.errors import InvalidRequest
 from cdpfetch.extract.pool import ExtractPool
+from cdpfetch.urls import parse_url
 
 # Progress lines of one download: no more often than this (seconds).
 _PROGRESS_EVERY = 0.2
@@ -132,6 +133,7 @@ class Handlers:
         else:
             await self._interactive.admit()
         document = await self._document(options, client, emit, share=bool(message.get("share")))
+        self._remember(message, document)
         return wire.result_event(request_id, "fetch", **self._result(document, bool(message.get("digest"))))
 
     async def _document(
@@ -146,6 +148,12 @@ class Handlers:
         except FetchFailed as failed:
             raise FetchFailed(failed.error, {**failed.document, "url": options.url}) from failed
         return {**document, "url": options.url}
+
+    def _remember(self, message: wire.Message, document: dict[str, Any]) -> None:
+        """Make a document one that later calls of any client may take from disk."""
+        profile = self._config.browser.profile_dir or self._home.profile
+        entry = cache.key(parse_url(message["url"]).href, message, profile)
+        cache.record(self._home.artifacts, entry, document, time.time())
 
     def _result(self, document: dict[str, Any], with_digest: bool) -> dict[str, Any]:
         roles = {body["role"]: body["path"] for body in reversed(document["bodies"])}

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cdpfetch.paths import Home
     from cdpfetch.wire import Message
 
+# Options that only the user's own browser can do; with one of them set, the router asks no other fetcher.
+LOCAL_ONLY = frozenset({"allow", "engine", "extractor", "headers", "insecure", "keep_page", "screenshot", "wait_for"})
+
 
 class Request(NamedTuple):
     """One URL of a call.
@@ -33,8 +36,10 @@ class Request(NamedTuple):
 class Call(NamedTuple):
     """What all requests of one call share.
 
-    ``options`` are those of ``cdpfetch.calls.FETCH_OPTIONS`` that are set; ``root`` is the directory below which the
-    documents go; ``environ`` is where keys are looked up first; ``on_status`` gets progress as the wire has it.
+    ``options`` are those of ``cdpfetch.calls.FETCH_OPTIONS`` that are set, and ``objective`` (str: what the content
+    is wanted for) and ``fresh`` (bool: no caches of others either); ``options["deadline"]`` (seconds) is what the
+    fetcher may take.  ``root`` is the directory below which the documents go; ``environ`` is where keys are looked
+    up first; ``on_status`` gets progress as the wire has it.
     """
 
     home: Home
@@ -62,7 +67,8 @@ class Fetcher(Protocol):
     ) -> None:
         """Fetch the requests at once, and deliver each one's document or error, in any order, once.
 
-        A document is one that is committed to disk (``cdpfetch.artifacts.Draft``), with ``ok`` true.  An exception
-        fails what was not delivered; cancelling ends all requests under way.
+        A document is one that is committed to disk (``cdpfetch.artifacts.Draft``), with ``ok`` true; what was saved
+        of a failure goes along with it (``FetchError.document``).  An exception fails what was not delivered;
+        cancelling ends all requests under way.
         """
         ...
