@@ -354,6 +354,8 @@ def amend(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """
     document = {**document, **changes}
     directory = document["dir"]
+    if directory is None:
+        return document
     waiting = os.path.join(directory, f"{METADATA}.{os.getpid()}.new")
     text = json.dumps(document, ensure_ascii=False, indent=1)
     with contextlib.suppress(OSError):

@@ -58,12 +58,8 @@ def refusal(request: Request, call: Call) -> str | None:
     except CdpFetchError as error:
         return error.reason
     settings = call.config
-    opened = Policy(settings.network.allow, settings.network.deny)
-    verdict = Policy((), settings.network.deny).judge_host(url)
-    if is_private(url) or not verdict.allowed:
-        return "the address is private or denied"
-    if opened.opens_name(url) or opened.judge_host(url).rule.startswith("allow"):
-        return "the host is in network.allow"
+    if is_private(url) or not _outside(call).judge_host(url).allowed:
+        return "the address is private, denied, or one that only you may reach"
     if any(_covers(entry, url) for entry in settings.fetch.force_local):
         return "fetch.force_local covers it"
     sites = _sites(call.home.sessions)
@@ -74,12 +70,18 @@ def refusal(request: Request, call: Call) -> str | None:
     return None
 
 
+def _outside(call: Call) -> Policy:
+    """What the public may reach, less what the settings open to the user alone."""
+    return Policy((), (*call.config.network.deny, *call.config.network.allow))
+
+
 def _covers(entry: str, url: Url) -> bool:
     """Whether an entry of ``fetch.force_local`` covers a URL: a host with all below it, host:port, or a URL pattern."""
     entry = entry.strip().lower()
     if "/" in entry:
-        pattern = entry if "://" in entry else f"*://{entry}"
-        return fnmatch.fnmatchcase(url.href.lower(), pattern) or url.href.lower().startswith(entry)
+        href = url.href.lower()
+        href = href if "://" in entry else href.partition("://")[2]
+        return fnmatch.fnmatchcase(href, entry) or href.startswith(entry)
     host, _, port = entry.partition(":")
     if port and port != str(url.port):
         return False
@@ -118,7 +120,7 @@ async def require_public(request: Request, call: Call, lookup: Resolve | None = 
         return
     finally:
         await resolver.close()
-    if not Policy((), call.config.network.deny).judge_addresses(url, found).allowed:
+    if not _outside(call).judge_addresses(url, found).allowed:
         raise CdpFetchError("blocked_address", f"{url.host} is at a private address here, so it is not told to others")
 
 
