@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -295,6 +296,8 @@ async def test_sick_services_still_leave_every_url_to_the_browser(
         chain = Router([ParallelFetcher(known()), JinaFetcher(known()), Scripted("local")])
         urls = [f"https://x.example/{number}" for number in range(3)]
         documents = await chain.fetch(urls, call_of(home, both(fake)), Routing())
+        for _ in range(20):
+            await asyncio.sleep(0)  # httpx leaves the end of its generators to the loop, after a body that is cut off
     assert [document["source"] for document in documents] == ["local"] * 3
     for document in documents:
         assert [attempt["source"] for attempt in document["attempts"]] == ["parallel", "jina"]
