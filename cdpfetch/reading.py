@@ -23,8 +23,8 @@ CONTEXT = 2
 _CONTEXT_CHARACTERS = 400
 # The roles that serve each format, best first; "textual" is an original that is readable as it is.
 FORMATS = {
-    "markdown": ("content", "text", "textual"),
-    "text": ("text", "textual", "content"),
+    "markdown": ("content", "text", "textual", "source"),
+    "text": ("text", "textual", "source", "content"),
     "source": ("source", "textual", "page"),
     "html": ("page", "html"),
 }

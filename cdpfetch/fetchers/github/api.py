@@ -11,15 +11,16 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from typing import Any, NamedTuple, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cdpfetch import httpclient
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers.github import fields
 from cdpfetch.fetchers.github.failures import TOKEN_HINT, RateLimited, error_of
 from cdpfetch.fetchers.github.hosts import Hosts, origin_of
+
+if TYPE_CHECKING:
+    import httpx
 
 JSON = "application/vnd.github+json"
 RAW = "application/vnd.github.raw+json"

@@ -16,6 +16,10 @@ class RateLimited(CdpFetchError):
     """The budget of requests is used up: no further request is worth a try before it is filled again."""
 
 
+class NotFound(CdpFetchError):
+    """There is nothing at that address, or nothing that may be seen (404)."""
+
+
 def error_of(
     status: int, headers: Mapping[str, str], message: str, *, what: str, token: str | None, now: float
 ) -> CdpFetchError:
@@ -34,7 +38,7 @@ def error_of(
         return CdpFetchError("auth_required", reason, hint)
     if status in (403, 404):
         seen = f"the token in {token} must be allowed to read it" if token else f"if it is private: {TOKEN_HINT}"
-        return CdpFetchError("http_error", reason, seen)
+        return (NotFound if status == 404 else CdpFetchError)("http_error", reason, seen)
     return CdpFetchError("http_error", reason, "try again later" if status >= 500 else None)
 
 

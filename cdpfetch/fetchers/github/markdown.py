@@ -7,6 +7,7 @@ for another one: its headings are moved below ours, and its fences are closed.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cdpfetch.fetchers.github import fields
@@ -85,7 +86,7 @@ def _longest(text: str, char: str) -> int:
     return max((len(run) for run in re.findall(re.escape(char) + "+", text)), default=0)
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """A table; cells are one line each and can't end their cell."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line(cell).replace("|", "\\|") for cell in row) + " |" for row in lines)

@@ -156,13 +156,13 @@ def _web(segments: list[str], query: dict[str, str]) -> Shape | None:
 
 
 def _raw(segments: list[str], _query: dict[str, str]) -> Shape | None:
-    names = _repository(segments[:2] + [""])
+    names = _repository([*segments[:2], ""])
     return Shape("file", *names, rest=segments[2:], suffix="raw") if names and len(segments) > 3 else None
 
 
 def _api(segments: list[str], query: dict[str, str]) -> Shape | None:
     """Of the API's own addresses only the contents of files and folders: what else is JSON is wanted as such."""
-    names = _repository(segments[1:3] + [""])
+    names = _repository([*segments[1:3], ""])
     if segments[0] != "repos" or names is None or len(segments) < 4 or segments[3] != "contents":
         return None
     return Shape("contents", *names, rest=segments[4:], query={"ref": query["ref"]} if query.get("ref") else {})

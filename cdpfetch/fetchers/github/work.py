@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from cdpfetch import artifacts, httpclient
@@ -72,7 +72,7 @@ class Work:
         async with self.api.open(url, accept=accept) as response:
             declared = response.headers.get("content-length", "")
             try:
-                with open(path, "xb", opener=_private) as file:
+                with _create(path) as file:
                     async for chunk in httpclient.iter_limited(response, self.max_bytes):
                         file.write(chunk)
                         digest.update(chunk)
@@ -93,6 +93,10 @@ class Work:
 def escaped(path: str) -> str:
     """A path for an address; its slashes stay."""
     return quote(path, safe="/")
+
+
+def _create(path: str) -> BinaryIO:
+    return open(path, "xb", opener=_private)
 
 
 def _private(path: str, flags: int) -> int:

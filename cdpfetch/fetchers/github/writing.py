@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cdpfetch import artifacts, outline
-from cdpfetch.extract.invisible import clean
 from cdpfetch.fetchers.github.markdown import Rendered, line
 from cdpfetch.fetchers.github.work import Work
+from cdpfetch.invisible import clean
 
 _TITLE = 300
 _FACT = 200

@@ -22,7 +22,7 @@ def section(files: Sequence[Json], total: int) -> str:
     if not files:
         return ""
     rows = [
-        (code(_name(item)), fields.text(item, "status"), _lines(item, "additions", "+"), _lines(item, "deletions", "−"))
+        (code(_name(item)), fields.text(item, "status"), _lines(item, "additions", "+"), _lines(item, "deletions", "-"))
         for item in files
     ]
     parts = [f"## Changed files ({total:,})", table(("File", "Status", "Added", "Removed"), rows)]

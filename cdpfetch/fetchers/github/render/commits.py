@@ -28,7 +28,7 @@ def commit(data: Json, name: str, patch: Attachment | None, limits: Sequence[str
     subject, _, rest = fields.text(data, "commit", "message").partition("\n")
     head = f"{name}@{sha[:7]}: {line(subject, 280)}"
     added, removed = fields.number(data, "stats", "additions"), fields.number(data, "stats", "deletions")
-    diff = f"+{added:,} −{removed:,} in {count(len(files), 'file')}"
+    diff = f"+{added:,} -{removed:,} in {count(len(files), 'file')}"
     parents = [code(fields.text(item, "sha")) for item in fields.records(data, "parents")]
     pairs = [
         ("Commit", code(sha)),
@@ -97,16 +97,14 @@ def commits(items: Sequence[Json], *, name: str, ref: str, path: str, url: str, 
     )
 
 
-def compare(
-    data: Json, name: str, sides: tuple[str, str], patch: Attachment | None, limits: Sequence[str]
-) -> Rendered:
+def compare(data: Json, name: str, sides: tuple[str, str], patch: Attachment | None, limits: Sequence[str]) -> Rendered:
     """A comparison (REST shape ``commit-comparison``) of ``sides`` (base, head)."""
     head = f"{name}: {sides[0]}...{sides[1]}"
     files, listed = fields.records(data, "files"), fields.records(data, "commits")
     total = max(fields.number(data, "total_commits"), len(listed))
     added = sum(fields.number(item, "additions") for item in files)
     removed = sum(fields.number(item, "deletions") for item in files)
-    diff = f"+{added:,} −{removed:,} in {count(len(files), 'file')}"
+    diff = f"+{added:,} -{removed:,} in {count(len(files), 'file')}"
     ahead, behind = fields.number(data, "ahead_by"), fields.number(data, "behind_by")
     pairs = [
         ("Status", f"{fields.text(data, 'status')}: {ahead:,} ahead, {behind:,} behind"),

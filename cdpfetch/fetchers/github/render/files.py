@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from cdpfetch import artifacts, outline
 from cdpfetch.delivery import human_bytes
 from cdpfetch.extract import charset
-from cdpfetch.extract.invisible import clean
 from cdpfetch.extract.result import first_line
 from cdpfetch.fetchers.github.markdown import Rendered, count
 from cdpfetch.fetchers.github.render.repository import is_markdown
+from cdpfetch.invisible import clean
 
 _SAMPLE = 1 << 16
 _LINES = re.compile(r"L(\d{1,7})(?:C\d+)?(?:-L?(\d{1,7})(?:C\d+)?)?$")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cdpfetch.fetchers.github import fields
-from cdpfetch.fetchers.github.markdown import Rendered, code, count, day, joined, line, link
+from cdpfetch.fetchers.github.markdown import Rendered, code, count, day, joined, line
 
 Json = dict[str, Any]
 

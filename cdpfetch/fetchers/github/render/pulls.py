@@ -42,7 +42,7 @@ def pull(data: Json, parts: Parts, name: str, patch: Attachment | None, limits: 
     head = threads.heading(data, name)
     comments = max(fields.number(data, "comments"), len(parts.comments))
     files = max(fields.number(data, "changed_files"), len(parts.files))
-    diff = f"+{fields.number(data, 'additions'):,} −{fields.number(data, 'deletions'):,} in {count(files, 'file')}"
+    diff = f"+{fields.number(data, 'additions'):,} -{fields.number(data, 'deletions'):,} in {count(files, 'file')}"
     source = {**data, "reactions": fields.record(parts.issue, "reactions")}
     body = [
         f"# {head}",

@@ -90,7 +90,10 @@ def releases(items: Sequence[Json], more: bool, name: str, url: str) -> Rendered
         head,
         url,
         joined([*parts, f"*{note.capitalize()}.*" if more else ""]),
-        facts=(f"{len(items)}+ releases" if more else count(len(items), "release"), f"newest {newest}" if items else ""),
+        facts=(
+            f"{len(items)}+ releases" if more else count(len(items), "release"),
+            f"newest {newest}" if items else "",
+        ),
         lead=embed(fields.text(items[0], "body"), 3) if items else "There are no releases.",
         warnings=(("truncated", note),) if more else (),
     )

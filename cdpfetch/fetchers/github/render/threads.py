@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from cdpfetch.fetchers.github import fields
-from cdpfetch.fetchers.github.markdown import Rendered, author, bullets, count, embed, joined, line, link, reactions, when
+from cdpfetch.fetchers.github.markdown import (
+    Rendered,
+    author,
+    bullets,
+    count,
+    embed,
+    joined,
+    line,
+    link,
+    reactions,
+    when,
+)
 
 Json = dict[str, Any]
 
