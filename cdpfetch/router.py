@@ -259,7 +259,7 @@ def _checked(request: Request, outcome: dict[str, Any] | CdpFetchError) -> dict[
         return outcome
     if not outcome.get("ok"):
         return CdpFetchError("internal", "a failed document was delivered as a good one")
-    if outcome.get("dir") and not os.path.isdir(outcome["dir"]):
+    if outcome.get("fetch_id") and not os.path.isdir(outcome["dir"] or ""):
         return CdpFetchError("internal", f"the document's directory {outcome['dir']} does not exist")
     return {**artifacts.new_document(request.url), **outcome}
 

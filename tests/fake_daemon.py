@@ -6,9 +6,10 @@ may hold: ``version``, ``protocol``; ``start`` (``refuse``, ``crash``, ``mute``,
 stand-in for Chrome that outlives us).  Each start appends its pid to ``starts`` in the home, each received request a
 line to ``requests``.
 
-A fetch of ``fake:WORDS`` does what the words say, in order: ``ok``, ``error:CODE``, ``wait:SECONDS``, ``status:N``,
-``drip``, ``die``, ``quit`` (die before anything is said), ``mute`` (no word and no heartbeat any more), ``stall``
-(heartbeats only), ``garbage``, ``file:TEXT`` (a document with a body), ``nothing`` (a result without a document).
+A fetch of ``fake:WORDS``, or of ``http(s)://HOST/WORDS``, does what the words say, in order: ``ok``, ``error:CODE``,
+``wait:SECONDS``, ``status:N``, ``drip``, ``die``, ``quit`` (die before anything is said), ``mute`` (no word and no
+heartbeat any more), ``stall`` (heartbeats only), ``garbage``, ``file:TEXT`` (a document with a body), ``nothing`` (a
+result without a document).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -93,7 +95,8 @@ class Peer:
             self.pending -= 1
 
     def fetch(self, message: dict) -> None:
-        words = message["url"].partition(":")[2].split(" ")
+        url = message["url"]
+        words = (urllib.parse.unquote(url.rpartition("/")[2]) if url.startswith("http") else url[5:]).split(" ")
         if words[0] != "quit":
             self.send(wire.status_event(message["id"], "queued"))
         for word in words:

@@ -7,15 +7,17 @@ import fnmatch
 import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdpfetch import addresses, artifacts, invisible, outline
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers.contract import Call, Request
-from cdpfetch.httpclient import Client, open_client
 from cdpfetch.policy import Policy, is_private
 from cdpfetch.resolver import Resolve, Resolver
 from cdpfetch.urls import Url, parse_url
+
+if TYPE_CHECKING:
+    from cdpfetch.httpclient import Client
 
 # The most that a service's answer may have (bytes), decoded.
 MAX_ANSWER = 33_554_432
@@ -147,6 +149,8 @@ async def only_public(
 
 def open_service(call: Call, base_url: str, secrets: dict[str, str]) -> Client:
     """A client of a service, within the time of the call."""
+    from cdpfetch.httpclient import open_client  # loads httpx, which a call that asks no service does without
+
     return open_client(
         call.config,
         base_url=base_url,

@@ -41,5 +41,7 @@ class LocalFetcher:
 
         options = {name: value for name, value in call.options.items() if name in FETCH_OPTIONS}
         options["output_dir"] = call.root
+        if not call.options.get("fresh"):
+            options["share"] = True  # with other processes that fetch the same at the moment
         urls = [request.url for request in requests]
         await self._client.fetch_documents(urls, on_status=status, on_document=done, **options)

@@ -15,7 +15,7 @@ from cdpfetch.errors import CODES
 ROOT = Path(cdpfetch.__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Sections of hosted services, which come with the fetchers that use them.
-LATER = {"parallel", "jina", "github", "llm", "search"}
+LATER = {"github", "llm", "search"}
 
 
 def blocks(language: str) -> list[str]:
@@ -53,7 +53,7 @@ def test_every_setting_is_explained_and_none_is_invented() -> None:
     listed = {key for cell in first_cells for key in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", cell)}
     assert listed <= set(config.KEYS)
     expected = {key for key in config.KEYS if key.split(".")[0] not in LATER}
-    assert expected - listed <= {"fetch.challenge.headless_wait", "fetch.challenge.headed_wait", "fetch.force_local"}
+    assert expected - listed <= {"fetch.challenge.headless_wait", "fetch.challenge.headed_wait"}
 
 
 def test_the_librarys_names_exist() -> None:

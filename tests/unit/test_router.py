@@ -163,7 +163,7 @@ async def test_a_fetcher_that_cancels_itself_or_lies_has_failed(home: Home) -> N
     for answer, reason in [
         (raising(asyncio.CancelledError()), "jina cancelled itself"),
         (lambda request, call: {"ok": False}, "a failed document was delivered as a good one"),
-        (lambda request, call: {"ok": True, "dir": "/nowhere/at-all"}, "does not exist"),
+        (lambda request, call: {"ok": True, "fetch_id": "x-0123abcd", "dir": "/nowhere/at-all"}, "does not exist"),
     ]:
         (document,) = await fetch([Scripted("jina", answer), Scripted("local")], URLS[:1], call_of(home))
         assert document["source"] == "local"
