@@ -495,6 +495,17 @@ def _(h: Handler) -> None:
     h.reply(body=page(f"<h1>Greedy</h1><p>{PROSE}</p><script>{script}</script>"))
 
 
+@route("/greedy-worker")
+def _(h: Handler) -> None:
+    """A page whose worker loads for ever, which nobody sees who looks at the page alone."""
+    work = "(async () => { for (;;) await (await fetch(origin + '/blob?size=1000000&n=' + Math.random())).arrayBuffer() })()"
+    script = (
+        f"const work = 'const origin = ' + JSON.stringify(location.origin) + `; {work}`;"
+        "new Worker(URL.createObjectURL(new Blob([work]))); fetch('/hang')"
+    )
+    h.reply(body=page(f"<h1>Greedy</h1><p>{PROSE * 3}</p><script>{script}</script>"))
+
+
 @route("/reset")
 def _(h: Handler) -> None:
     h.connection.shutdown(socket.SHUT_RDWR)

@@ -163,7 +163,7 @@ class Navigation:
         if kind == "gone":
             raise data if isinstance(data, CdpError) else SessionClosed("closed")
         if kind == "surplus":
-            self._surplus = f"it loads more than {self._limits.page_bytes:,} bytes; loading was stopped"
+            self._surplus = self._surplus or str(data)
             self._tab.session.send("Page.stopLoading")
             return None
         if kind in ("request", "data", "finished", "failed", "cached"):

@@ -223,6 +223,10 @@ class Tab:
         if self.on_urgent is not None and kind in _URGENT:
             self.on_urgent()
 
+    def exhaust(self, why: str) -> None:
+        """Let no more be loaded; what there is, is taken as it is, for this reason."""
+        self.put("surplus", why)
+
     def urgent(self) -> bool:
         """Whether an event waits that must be seen to before the page is asked anything."""
         return self.events.has(_URGENT)
@@ -255,7 +259,7 @@ class Tab:
     def _data_received(self, params: DataReceivedEvent) -> None:
         before, self.received = self.received, self.received + int(params["dataLength"])
         if self.budget is not None and before <= self.budget < self.received:
-            self.put("surplus", params)
+            self.exhaust(f"it loads more than {self.budget:,} bytes; loading was stopped")
         # Of the document only, whose loader's id is the request's: there are many of these events.
         if params["requestId"] == self._loader:
             self.put("data", params)

@@ -38,6 +38,8 @@ DRAIN = 10.0
 # Seconds for which a document stays, however little room there is: whoever asked for it is about to read it.
 _SPARE = 600.0
 _PRUNE_EVERY = 3600.0
+# Bytes that a lane may carry while nothing is fetched in it: proofs, and what pages that are closed still sent for.
+_IDLE_BYTES = 16 << 20
 _WORKERS = max(1, min(4, os.cpu_count() or 1))
 
 
@@ -62,6 +64,7 @@ class App:
             self.sessions.knows,
             # All tabs may share one connection to a site.
             (config.fetch.tabs + 1) * config.fetch.max_bytes,
+            _IDLE_BYTES,
         )
         self.supervisor = Supervisor(home, config, self.guard)
         self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)

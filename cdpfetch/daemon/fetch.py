@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cdpfetch import artifacts, disk
 from cdpfetch.cdp.errors import CdpError
-from cdpfetch.cdp.landing import Landing, NavigationFailed, NavigationTimeout
+from cdpfetch.cdp.landing import DownloadFailed, Landing, NavigationFailed, NavigationTimeout
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.cdp.navigation import Navigation
 from cdpfetch.cdp.tab import Tab
@@ -36,14 +36,26 @@ _RESERVE = 0.15
 _RESERVE_MAX = 5.0
 # All that a page loads may be so many times what a document may be.
 _PAGE_SHARE = 2
+# All that comes through a lane for one visit, on the wire and both ways: its page, by whatever means, and a file.
+LANE_SHARE = _PAGE_SHARE + 1
 # How often redirects may lead from one lane to another.
 _LANE_CHANGES = 4
 # How https may fail for http to be tried instead.
 _INSECURE = frozenset({"connection_failed", "tls_failed", "timeout", "dns_failed"})
 # What Chrome says when the guard refuses or can't connect.
-_GUARDED_ERRORS = ("net::ERR_SOCKS_", "net::ERR_PROXY_", "net::ERR_TIMED_OUT", "net::ERR_CONNECTION_")
+_GUARDED_ERRORS = (
+    "net::ERR_SOCKS_",
+    "net::ERR_PROXY_",
+    "net::ERR_TIMED_OUT",
+    "net::ERR_CONNECTION_",
+    "net::ERR_EMPTY_RESPONSE",
+    "net::ERR_INCOMPLETE_",
+    "net::ERR_CONTENT_LENGTH_",
+    "net::ERR_HTTP2_",
+)
 
 Emit = Callable[..., None]
+_Failed = NavigationFailed | NavigationTimeout | DownloadFailed
 
 
 class _Visit(NamedTuple):
@@ -236,7 +248,7 @@ class FetchService:
         lane, url = visit.lane, visit.url
         since = asyncio.get_running_loop().time()
         for _ in range(_LANE_CHANGES + 1):
-            async with self._tabs.tab(lane, images=visit.options.visit.screenshot) as tab:
+            async with self._tab(lane, visit) as tab:
                 if not trail.visits:
                     clock.mark("queue")
                 navigation = self._navigation(visit, lane, url, tab)
@@ -245,13 +257,29 @@ class FetchService:
                     return await navigation.run(url.href)
                 except LaneLeft as left:
                     lane, url = left.lane, left.url
-                except NavigationFailed as failed:
-                    # Chrome shows everything that the guard refuses alike; the guard knows what it was.
-                    explained = self._guard.explain(lane, failed.url, since)
-                    if explained is None or not failed.error.startswith(_GUARDED_ERRORS):
+                except (NavigationFailed, NavigationTimeout, DownloadFailed) as failed:
+                    explained = self._explain(lane, failed, since)
+                    if explained is None:
                         raise
                     raise explained from failed
         raise CdpFetchError("too_many_redirects", f"the redirects went to and fro between lanes {_LANE_CHANGES} times")
+
+    @contextlib.asynccontextmanager
+    async def _tab(self, lane: str, visit: _Visit) -> AsyncIterator[Tab]:
+        """A tab of a lane, which carries so much more as long as the tab is used."""
+        size = LANE_SHARE * self._config.fetch.max_bytes
+        async with self._tabs.tab(lane, images=visit.options.visit.screenshot) as tab:
+            spent = f"more than {size:,} bytes came through its lane; loading was stopped"
+            with self._guard.visit(lane, size, lambda: tab.exhaust(spent)):
+                yield tab
+
+    def _explain(self, lane: str, failed: _Failed, since: float) -> CdpFetchError | None:
+        """What the guard knows: Chrome shows everything alike that the guard refuses or breaks off."""
+        if isinstance(failed, NavigationFailed) and not failed.error.startswith(_GUARDED_ERRORS):
+            return None
+        # Chrome waits on where a download was broken off: that is a timeout.
+        url = failed.head.url if isinstance(failed, DownloadFailed) else failed.url
+        return self._guard.explain(lane, url, since)
 
     def _navigation(self, visit: _Visit, lane: str, url: Url, tab: Tab) -> Navigation:
         """The visit of one tab that will be over, and captured, some time before the deadline."""

@@ -26,7 +26,7 @@ class Lanes:
 
     ``allow`` and ``deny`` are those of ``[network]``; ``sites`` are hosts (with their sub-domains) that are
     visited with the profile, and so is each host that ``signed_in`` says yes to.  ``connection_bytes`` is what one
-    connection of the anonymous lane may carry, both ways (None: any number).
+    connection of the anonymous lane may carry, both ways, ``idle_bytes`` what a lane may beside its visits (None: any).
     """
 
     def __init__(
@@ -37,24 +37,29 @@ class Lanes:
         resolver: Resolver | None = None,
         signed_in: Callable[[str], bool] = lambda host: False,
         connection_bytes: int | None = None,
+        idle_bytes: int | None = None,
     ) -> None:
         self._allow = tuple(allow)
         self._deny = tuple(deny)
         self._sites = tuple(_site(entry) for entry in sites)
         self._signed_in = signed_in
         self._connection_bytes = connection_bytes
+        self._idle_bytes = idle_bytes
         self._opened = Policy(allow, deny)
         self._public = Policy((), deny)
         self._resolver = resolver or Resolver()
 
     def guarded(self) -> list[Lane]:
         """The guard's lanes, with what each may reach."""
-        return [Lane(PROFILE, self._opened), Lane(ANONYMOUS, self._public, self._connection_bytes)]
+        return [
+            Lane(PROFILE, self._opened, None, self._idle_bytes),
+            Lane(ANONYMOUS, self._public, self._connection_bytes, self._idle_bytes),
+        ]
 
     def extended(self, name: str, allow: Sequence[str]) -> tuple[Lane, Lanes]:
         """A lane of its own for one call that opens more, and the judge for it."""
         lanes = _OneLane(name, [*self._allow, *allow], self._deny)
-        return Lane(name, lanes._opened), lanes
+        return Lane(name, lanes._opened, None, self._idle_bytes), lanes
 
     def parse(self, text: str, *, max_length: int = MAX_URL) -> Url:
         """The parsed URL when nothing that can be seen without resolving its name forbids it in every lane.

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
+from daemons import DEFAULTS, daemon
 from testsite import Site
 from visits import OpenRouter, visit
 
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.landing import PageTooLarge
 from cdpfetch.cdp.lifecycle import Limits
+from cdpfetch.daemon import app
+from cdpfetch.daemon.fetch import LANE_SHARE
+from cdpfetch.daemon.guard.relay import HIGH_WATER
 from cdpfetch.errors import CdpFetchError
 
 BUDGET = 5_000_000
@@ -45,3 +50,52 @@ async def test_an_endless_download_ends_near_its_limit_and_leaves_nothing(browse
     assert router.received[-1] < 4 * BUDGET
     assert browser.download_dir is not None
     assert os.listdir(browser.download_dir) == []
+
+
+SMALL = 200_000
+SMALL_FILES = DEFAULTS._replace(fetch=DEFAULTS.fetch._replace(max_bytes=SMALL))
+
+
+async def test_what_a_worker_loads_ends_with_the_lane_of_its_page(
+    chrome: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "_IDLE_BYTES", SMALL)
+    async with daemon(tmp_path, site, site, settings=SMALL_FILES) as d:
+        document = await d.fetch("http://other.test/greedy-worker")
+        assert (document["ok"], document["verdict"]) == (True, "partial"), document
+        (note,) = [note["message"] for note in document["warnings"] if note["code"] == "partial"]
+        assert note == "more than 600,000 bytes came through its lane; loading was stopped"
+        (lane,) = [lane for lane in d.app.guard.status()["lanes"] if lane["name"] == "anonymous"]
+        # Without the limit it would be a megabyte and more each time it asks.
+        assert LANE_SHARE * SMALL < lane["bytes"] < (LANE_SHARE + 1) * SMALL + 10 * HIGH_WATER
+        # The next page has bytes of its own.
+        assert (await d.fetch("http://other.test/page"))["verdict"] == "ok"
+
+
+async def test_a_download_that_the_guard_breaks_off_has_the_guards_reason(
+    chrome: str, tmp_path: Path, site: Site
+) -> None:
+    async with daemon(tmp_path, site, site) as d:
+        door = d.app.guard._doors["anonymous"]
+        door.lane = door.lane._replace(connection_bytes=1_000_000)
+        document = await d.fetch("http://other.test/blob?size=9000000&rate=9000000")
+        assert document["error"]["code"] == "too_large", document
+        assert document["error"]["reason"] == "other.test sent more bytes than a connection may carry"
+
+
+async def test_downloads_share_a_quota(chrome: str, tmp_path: Path, site: Site) -> None:
+    settings = DEFAULTS._replace(
+        fetch=DEFAULTS.fetch._replace(max_bytes=4_000_000),
+        artifacts=DEFAULTS.artifacts._replace(max_total_mb=1, min_free_mb=0),
+    )
+    async with daemon(tmp_path, site, site, settings=settings) as d:
+        slow = "blob?size=3900000&rate=2000000"
+        both = await asyncio.gather(d.fetch(f"http://other.test/{slow}"), d.fetch(f"http://mail.test/{slow}"))
+        failed = [document["error"] for document in both if not document["ok"]]
+        assert {error["code"] for error in failed} == {"disk_full"}, both
+        assert "the downloads under way hold 4," in failed[0]["reason"]
+        # Alone, it has room; what the others left is gone.
+        assert (await d.fetch(f"http://other.test/{slow}"))["ok"]
+        async with asyncio.timeout(10):
+            while os.listdir(d.app.supervisor.download_dir):  # Chrome removes what is cancelled in its own time
+                await asyncio.sleep(0.02)

@@ -42,6 +42,11 @@ _REPLIES = {
 }
 
 
+def _too_large(host: str, what: str) -> CdpFetchError:
+    hint = "raise the limit: cdpfetch config set fetch.max_bytes BYTES"
+    return CdpFetchError("too_large", f"{host} sent more bytes than {what} may carry", hint)
+
+
 class Guard:
     """All lanes.  ``async with Guard([...]) as guard``, or ``close()`` it.
 
@@ -144,7 +149,20 @@ class Guard:
         """Close everything that runs through a lane, which stays open, and begin its byte budget anew."""
         door = self._doors[name]
         self._drop(door)
-        door.budget = Budget(door.lane.total_bytes)
+        door.purse.renew()
+
+    @contextlib.contextmanager
+    def visit(self, name: str, size: int, exhausted: Callable[[], object] = lambda: None) -> Iterator[None]:
+        """A visit in a lane, for which the lane may carry ``size`` bytes more, whoever of its visits spends them.
+
+        ``exhausted`` is called when they all have spent everything; every connection that goes on is cut.
+        """
+        door = self._doors[name]
+        visit = door.purse.enter(size, exhausted)
+        try:
+            yield
+        finally:
+            door.purse.leave(visit)
 
     @contextlib.contextmanager
     def forbidden(self, port: int) -> Iterator[None]:
@@ -189,7 +207,8 @@ class Guard:
                     "name": name,
                     "port": door.port,
                     "connections": door.live,
-                    "bytes": door.budget.used,
+                    "bytes": door.purse.used,
+                    "bytes_left": door.purse.left,
                     "proved": door.proved and round(door.proved),
                 }
                 for name, door in self._doors.items()
@@ -276,9 +295,12 @@ class Guard:
     async def _connect(self, door: Door, visitor: Visitor, target: Url) -> None:
         proxied = self._upstream is not None and self._upstream.covers(target)
         policy = door.lane.policy
+        if door.purse.empty:
+            door.purse.tell()
+            raise _too_large(target.host, "the lane")
         route = await self._judge.judge(policy, target, by_name=proxied)
         relay = Relay(
-            (Budget(door.lane.connection_bytes), door.budget),
+            (Budget(door.lane.connection_bytes), door.purse),
             functools.partial(self._ended, door),
             functools.partial(self._over, door),
         )
@@ -320,8 +342,7 @@ class Guard:
         if live is None:
             return
         lane, target = door.lane, live.target
-        spent = "the lane" if lane.total_bytes is not None and door.budget.used > lane.total_bytes else "a connection"
-        error = CdpFetchError("too_large", f"{target.host} sent more bytes than {spent} may carry")
+        error = _too_large(target.host, "the lane" if door.purse.empty else "a connection")
         self.ledger.fault(lane.name, target.host, target.port, error, asyncio.get_running_loop().time())
 
     # the end

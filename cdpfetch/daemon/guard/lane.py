@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from cdpfetch.daemon.guard.relay import Budget, Relay
+from cdpfetch.daemon.guard.purse import Purse
+from cdpfetch.daemon.guard.relay import Relay
 from cdpfetch.daemon.guard.visitor import Visitor
 from cdpfetch.policy import Policy
 from cdpfetch.urls import Url
@@ -15,7 +16,9 @@ MAX_CONNECTIONS = 512
 
 
 class Lane(NamedTuple):
-    """What a lane is: its name, what it may reach, and bytes (both ways) that each connection and all may carry."""
+    """What a lane is: its name, what it may reach, and bytes (both ways) that each connection may carry, and that all
+    may carry beside what their visits bring (``Guard.visit``).
+    """
 
     name: str
     policy: Policy
@@ -35,7 +38,7 @@ class Door:
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self.budget = Budget(lane.total_bytes)
+        self.purse = Purse(lane.total_bytes)
         self.server: asyncio.Server | None = None  # set when it listens
         self.port = 0  # its port on 127.0.0.1, once it listens
         self.visitors: dict[Visitor, asyncio.Task[None] | None] = {}  # not yet relays, and what serves them

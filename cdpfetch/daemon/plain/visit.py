@@ -60,6 +60,7 @@ class PlainEngine:
         version: Callable[[], Awaitable[str | None]],
         locale: str | None = None,
     ) -> None:
+        self.guard = guard
         self.connections = Connections(guard)
         self.pool = pool
         self.folder = folder
@@ -132,6 +133,8 @@ class PlainVisit:
     async def _answer(self, url: Url, lane: str, sent: list[tuple[str, str]]) -> AsyncIterator[Answer]:
         getting = self._engine.connections.get(url, lane, sent, insecure=self._manner.insecure)
         async with contextlib.AsyncExitStack() as stack:
+            # What comes is counted here, too; the lane must only be allowed to carry it.
+            stack.enter_context(self._engine.guard.visit(lane, self._limits.page_bytes or 0))
             loop = asyncio.get_running_loop()
             limit = self._limits.navigation
             try:

@@ -124,3 +124,5 @@ def test_a_connection_of_the_anonymous_lane_has_a_budget() -> None:
     app = App(Home("/nonexistent"), Config())
     (anonymous,) = [lane for lane in app.lanes.guarded() if lane.name == ANONYMOUS]
     assert anonymous.connection_bytes == 7 * Config().fetch.max_bytes
+    every = [*app.lanes.guarded(), app.lanes.extended("call", ["10.0.0.1"])[0]]
+    assert {lane.total_bytes for lane in every} == {16 << 20}

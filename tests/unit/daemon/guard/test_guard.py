@@ -226,6 +226,24 @@ async def test_a_budget_is_exact_and_explained(limits: dict[str, int], who: str)
         assert (fault.code, fault.reason) == ("too_large", f"127.0.0.1 sent more bytes than {who} may carry")
 
 
+async def test_visits_bring_bytes_and_hear_when_they_are_spent() -> None:
+    told: list[str] = []
+    async with Listener() as site, world("127.0.0.1", total_bytes=0) as w:
+        with pytest.raises(Refused):
+            async with w.visit("127.0.0.1", site.port):
+                pass
+        fault = w.guard.fault("main", "127.0.0.1", site.port)
+        assert fault is not None and fault.code == "too_large"
+        with w.guard.visit("main", 1000, lambda: told.append("spent")):
+            async with w.visit("127.0.0.1", site.port) as (reader, writer):
+                assert await echoed(reader, writer, b"x" * 500)
+                assert told == []
+                writer.write(b"y")
+                await closed(reader)
+        assert told == ["spent"]
+        assert w.guard.status()["lanes"][0]["bytes_left"] == 0
+
+
 async def test_other_users_are_refused() -> None:
     users: list[int | None] = [os.geteuid()]
 
