@@ -99,3 +99,13 @@ async def test_downloads_share_a_quota(chrome: str, tmp_path: Path, site: Site) 
         async with asyncio.timeout(10):
             while os.listdir(d.app.supervisor.download_dir):  # Chrome removes what is cancelled in its own time
                 await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("engine", ["browser", "http"])
+async def test_each_engine_brings_the_bytes_that_it_takes(
+    chrome: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setattr(app, "_IDLE_BYTES", 20_000)
+    async with daemon(tmp_path, site, site) as d:
+        document = await d.fetch("http://other.test/blob?size=900000", engine=engine)
+        assert (document["ok"], document["bytes"]) == (True, 900_000), document
