@@ -240,6 +240,9 @@ def check_guard(home: paths.Home) -> Iterator[Check]:
         yield Check(
             "workers", WARN, notes["workers_exposed"], "allow seccomp or user namespaces (containers forbid them)"
         )
+    if "workers_see_files" in notes:
+        hint = "on Linux: a kernel that has Landlock among its security modules (/sys/kernel/security/lsm)"
+        yield Check("workers", WARN, notes["workers_see_files"], hint)
 
 
 def check_fetch(home: paths.Home) -> Iterator[Check]:

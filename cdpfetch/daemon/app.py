@@ -69,7 +69,7 @@ class App:
         self.supervisor = Supervisor(home, config, self.guard)
         self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)
         self.watch = Watch(self.supervisor, self.tabs)
-        self.pool = ExtractPool(_WORKERS)
+        self.pool = ExtractPool(_WORKERS, place=home.run)
         floor = int(config.artifacts.min_free_mb * 1_000_000)
         assembler = Assembler(self.pool, home.artifacts, keep_pages=config.artifacts.keep_page, min_free=floor)
         self.plain = PlainEngine(

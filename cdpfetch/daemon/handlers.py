@@ -32,6 +32,11 @@ _EXPOSED = {
     "message": "the kernel does not shut extraction workers off from the network; only Python does",
 }
 
+_SEEING = {
+    "code": "workers_see_files",
+    "message": "the kernel does not keep extraction workers from the account's files (Landlock: Linux 5.13 or newer)",
+}
+
 
 class Handlers:
     """Dispatches requests; each method returns the terminal message."""
@@ -217,5 +222,5 @@ class Handlers:
             "requests": {"active": self._tabs.working, "queued": self._tabs.waiting, "served": self._fetches.served},
             "guard": self._guard.status(),
             "workers": {"alive": self._pool.alive, "restarts": self._pool.restarts},
-            "warnings": self._supervisor.warnings + [_EXPOSED] * self._pool.exposed,
+            "warnings": self._supervisor.warnings + [_EXPOSED] * self._pool.exposed + [_SEEING] * self._pool.sees_files,
         }

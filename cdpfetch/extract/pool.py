@@ -47,12 +47,21 @@ class ExtractPool:
         size: how many workers.
         memory_mb: address space of each worker in MiB; 0 means no cap.
         jobs_per_worker: jobs after which a worker is replaced.
+        place: an existing directory for the workers' own folders, best on the disk of the jobs' files; None: where
+            temporary files are.
     """
 
-    def __init__(self, size: int = 2, memory_mb: int = 2048, jobs_per_worker: int = JOBS_PER_WORKER) -> None:
+    def __init__(
+        self,
+        size: int = 2,
+        memory_mb: int = 2048,
+        jobs_per_worker: int = JOBS_PER_WORKER,
+        place: str | None = None,
+    ) -> None:
         self.size = max(1, size)
         self.memory_mb = memory_mb
         self.jobs_per_worker = jobs_per_worker
+        self.place = place
         # Workers that were replaced for a fault (crash, deadline, memory), for the status report.
         self.restarts = 0
         self._slots = [_Slot(self) for _ in range(self.size)]
@@ -78,11 +87,16 @@ class ExtractPool:
         """Whether a worker runs that the kernel does not shut off from the network."""
         return any(slot.is_exposed for slot in self._slots)
 
+    @property
+    def sees_files(self) -> bool:
+        """Whether a worker runs that the kernel does not keep from the account's files."""
+        return any(slot.sees_files for slot in self._slots)
+
     async def start(self) -> None:
         """Begin to start all workers; returns at once."""
         if self._closed:
             raise ExtractionFailed("closed", "the extraction pool is closed")
-        sandbox.sweep(lambda pid: process.start_time(pid) is not None)
+        sandbox.sweep(lambda pid: process.start_time(pid) is not None, self.place)
         for slot in self._slots:
             slot.boot()
 
@@ -161,14 +175,21 @@ class _Slot:
     def is_exposed(self) -> bool:
         return self.is_ready and self._boot is not None and self._boot.result().sandbox != sandbox.CLOSED
 
+    @property
+    def sees_files(self) -> bool:
+        return self.is_ready and self._boot is not None and not self._boot.result().files_closed
+
     def boot(self) -> asyncio.Task[WorkerProcess]:
         """The task that gives the ready worker; started when there is none, or when the last one failed."""
         if self._boot is None:
-            self._boot = asyncio.ensure_future(WorkerProcess.start(self._pool.memory_mb, BOOT_SECONDS))
+            self._boot = asyncio.ensure_future(self._start())
             self._jobs = 0
             # Nobody may be waiting when a start fails; the next run() tries again and reports it.
             self._boot.add_done_callback(lambda task: None if task.cancelled() else task.exception() and None)
         return self._boot
+
+    async def _start(self) -> WorkerProcess:
+        return await WorkerProcess.start(self._pool.memory_mb, BOOT_SECONDS, self._pool.place)
 
     async def run(self, job: Job, end: float, deadline: float) -> Answer:
         loop = asyncio.get_running_loop()

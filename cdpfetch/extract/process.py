@@ -12,7 +12,9 @@ from collections import deque
 from typing import Any, Self
 
 import cdpfetch
+from cdpfetch.errors import CdpFetchError
 from cdpfetch.extract import sandbox
+from cdpfetch.extract.staging import Staging
 
 # An answer holds an outline and facts, never content.
 _MAX_LINE = 8 << 20
@@ -28,10 +30,11 @@ class WorkerDied(Exception):
 class WorkerProcess:
     """A started worker; made by `start`, ended by `close`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, folder: str) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, staging: Staging) -> None:
         self._process = process
-        self._folder = folder  # for its temporary files; removed by close()
-        self.sandbox = ""  # how far it is shut off, once it is ready
+        self._staging = staging  # the files that it sees; removed by close()
+        self.sandbox = ""  # how far it is shut off from the network, once it is ready
+        self.files_closed = False  # whether it sees no files but these, once it is ready
         self._ids = itertools.count(1)
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
@@ -49,11 +52,12 @@ class WorkerProcess:
         return self._process.pid
 
     @classmethod
-    async def start(cls, memory_mb: int, seconds: float) -> Self:
-        """Start a worker and wait until it is ready.  Raises WorkerDied."""
+    async def start(cls, memory_mb: int, seconds: float, place: str | None = None) -> Self:
+        """Start a worker, with a folder in ``place``, and wait until it is ready.  Raises WorkerDied."""
         folder: str | None = None
         try:
-            folder = sandbox.make_folder()
+            folder = sandbox.make_folder(place)
+            staging = Staging(folder)
             process = await asyncio.create_subprocess_exec(
                 *command(memory_mb, folder),
                 stdin=asyncio.subprocess.PIPE,
@@ -68,13 +72,14 @@ class WorkerProcess:
             if isinstance(error, OSError):
                 raise WorkerDied(f"it cannot be started: {error}") from None
             raise
-        worker = cls(process, folder)
+        worker = cls(process, staging)
         try:
             async with asyncio.timeout(seconds):
                 message = await worker._read()
             if message.get("ready") is not True:
                 raise WorkerDied(f"its first line is {message!r:.200}")
             worker.sandbox = str(message.get("sandbox"))
+            worker.files_closed = message.get("files") is True
         except TimeoutError:
             await worker.close()
             raise WorkerDied(f"it was not ready within {seconds:g} s") from None
@@ -84,7 +89,25 @@ class WorkerProcess:
         return worker
 
     async def call(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Send a job and wait for its message.  Raises WorkerDied.  A cancelled call leaves the worker unusable."""
+        """Send a job, with its file, and wait for its message; what it has made is then in the job's ``out_dir``.
+
+        Raises WorkerDied.  A cancelled call leaves the worker unusable.
+        """
+        try:
+            staged = await self._staging.put(job)
+            message = await self._exchange(staged)
+        except OSError as error:
+            return {"error": {"kind": "failed", "reason": f"{type(error).__name__}: {error}"[:500]}}
+        finally:
+            self._staging.release()
+        if "answer" in message:
+            try:
+                await self._staging.take(message["answer"], job["out_dir"])
+            except (OSError, ValueError, CdpFetchError) as error:
+                raise WorkerDied(f"what it has made can't be taken: {error}") from None
+        return message
+
+    async def _exchange(self, job: dict[str, Any]) -> dict[str, Any]:
         job_id = next(self._ids)
         line = json.dumps({**job, "id": job_id}).encode("ascii") + b"\n"
         stdin = self._process.stdin
@@ -144,7 +167,7 @@ class WorkerProcess:
         if self._process.stdin is not None:
             self._process.stdin.close()
         await self._process.wait()
-        sandbox.remove_folder(self._folder)
+        sandbox.remove_folder(self._staging.root)
         if not self._drain.done():
             # Killed, so standard error ends by itself, unless something else holds it.
             await asyncio.wait({self._drain}, timeout=1.0)
@@ -159,7 +182,7 @@ class WorkerProcess:
 
 
 def command(memory_mb: int, folder: str | None = None) -> list[str]:
-    """The worker's command line; ``folder`` is for its temporary files."""
+    """The worker's command line; ``folder`` is the one place for files."""
     # -P: a module in the daemon's working directory must not be imported in place of ours.
     arguments = ["-P", "-m", "cdpfetch.extract.worker", "--memory-mb", str(memory_mb), "--parent", str(os.getpid())]
     return [sys.executable, *arguments, *(["--folder", folder] if folder else [])]

@@ -1,7 +1,8 @@
-"""What a worker may not do, whatever a document makes its parsers do: network, programs, other processes, secrets.
+"""What a worker may not do, whatever a document makes its parsers do: network, programs, processes, files, secrets.
 
-On Linux the worker leaves the network behind (a namespace of its own) and has a filter for system calls that knows no
-sockets, no programs and no other process.  Elsewhere only Python's own sockets are shut, and the worker says so.
+On Linux the worker leaves the network behind (a namespace of its own), has a filter for system calls that knows no
+sockets, no programs and no other process, and sees of the files only its own folder and what Python is made of
+(Landlock).  Elsewhere only Python's own sockets are shut, and the worker says so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import struct
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import cdpfetch
+from cdpfetch.extract import landlock
 
 # How far a worker is shut off, as it says when it is ready.
 CLOSED = "closed"  # the kernel refuses
@@ -29,7 +33,31 @@ MAX_OPEN = 512
 # Processors that a job may keep busy for its whole deadline.
 _BUSY = 2
 
+# The parts of a worker's folder: for a job's input, which it only reads, for its output, and for temporary files.
+INPUT, OUTPUT, TEMPORARY = "in", "out", "tmp"
+WRITABLE = (OUTPUT, TEMPORARY)
+
 _FOLDER = "cdpfetch-extract-"
+# What libraries read: code and data, the linker's cache, time zone, types of files, and what the machine is like.
+_SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+    "/dev/null",
+    "/dev/urandom",
+    "/dev/zero",
+)
 # What a worker needs of its parent's environment: where things are and how to write.  Keys and tokens are not in it.
 _PASSED = frozenset(
     "PATH HOME LANG LANGUAGE TZ PYTHONHOME PYTHONUSERBASE PYTHONNOUSERSITE PYTHONDONTWRITEBYTECODE PYTHONHASHSEED "
@@ -55,16 +83,42 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name in _PASSED or name.startswith("LC_")}
 
 
-def enter() -> str:
-    """Shut this process off, for good; to be called while it has one thread.  `CLOSED` or `PYTHON_ONLY`."""
+class Confined(NamedTuple):
+    """How far a worker is shut off: from the network (`CLOSED` or `PYTHON_ONLY`), and from the account's files."""
+
+    network: str
+    files: bool
+
+
+def enter(folder: str | None = None) -> Confined:
+    """Shut this process off, for good; to be called while it has one thread.
+
+    ``folder`` is the one place where it may write (all but ``folder/in``) and read what is not Python's own; without
+    one the files stay open to it.
+    """
     limit(resource.RLIMIT_FSIZE, MAX_FILE)
     limit(resource.RLIMIT_NOFILE, MAX_OPEN)
     sys.addaudithook(_refuse_sockets)
     if sys.platform != "linux":
-        return PYTHON_ONLY
+        return Confined(PYTHON_ONLY, False)
     unshared = _leave_network()
+    closed = folder is not None and _close_files(folder)
     filtered = _filter_calls()
-    return CLOSED if unshared or filtered else PYTHON_ONLY
+    return Confined(CLOSED if unshared or filtered else PYTHON_ONLY, closed)
+
+
+def _close_files(folder: str) -> bool:
+    writable = [os.path.join(folder, name) for name in WRITABLE]
+    return landlock.restrict([*readable(), folder], [*writable, "/dev/null"])
+
+
+def readable() -> list[str]:
+    """The places of Python, its packages and the system's libraries; never one that holds the account's home."""
+    package = os.path.dirname(os.path.abspath(cdpfetch.__file__))
+    found = [*_SYSTEM, package, sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
+    found += [path for path in sys.path if path and path != os.path.dirname(package)]
+    home = os.path.realpath(os.path.expanduser("~"))
+    return [path for path in found if not (home + "/").startswith(os.path.realpath(path).rstrip("/") + "/")]
 
 
 def _refuse_sockets(event: str, arguments: tuple[Any, ...]) -> None:
@@ -132,9 +186,9 @@ def allow_cpu(seconds: float) -> None:
     limit(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + seconds * _BUSY) + 2)
 
 
-def make_folder() -> str:
-    """A private temporary folder for one worker (0700).  Raises OSError."""
-    return tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-")
+def make_folder(place: str | None = None) -> str:
+    """A private folder for one worker (0700) in ``place``, or where temporary files are.  Raises OSError."""
+    return os.path.realpath(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-", dir=place))
 
 
 def remove_folder(path: str) -> None:
@@ -153,9 +207,9 @@ def empty(folder: str) -> None:
                     os.unlink(entry.path)
 
 
-def sweep(alive: Callable[[int], bool]) -> None:
-    """Remove the folders that workers of daemons which were killed have left."""
-    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+def sweep(alive: Callable[[int], bool], place: str | None = None) -> None:
+    """Remove the folders that workers of daemons which were killed have left in ``place``."""
+    with contextlib.suppress(OSError), os.scandir(place or tempfile.gettempdir()) as entries:
         for entry in entries:
             owner = entry.name.removeprefix(_FOLDER).partition("-")[0]
             if not entry.name.startswith(_FOLDER) or not owner.isdigit() or not entry.is_dir(follow_symlinks=False):

@@ -1,9 +1,9 @@
 """The extraction worker: ``python -m cdpfetch.extract.worker [--memory-mb N] [--parent PID] [--folder DIR]``.
 
 One JSON object a line on standard input (jobs) and standard output (answers), correlated by ``id``.  The first line out
-is ``{"ready": true, "pid": N, "sandbox": "closed"}``, written when everything is imported and has run once; ``sandbox``
-says how far the process is shut off.  Content never rides the pipe: jobs name files, answers name files written into
-the job's ``out_dir``.
+is ``{"ready": true, "pid": N, "sandbox": "closed", "files": true}``, written when everything is imported and has run
+once; ``sandbox`` says how far the process is shut off from the network, ``files`` whether it is from the account's
+files, too.  Content never rides the pipe: jobs name files, answers name files written into the job's ``out_dir``.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
 
 
-def serve(jobs: BinaryIO, answers: BinaryIO, confined: str, folder: str | None) -> None:
-    """Answer line after line until the input ends; ``folder`` is emptied after each."""
+def serve(jobs: BinaryIO, answers: BinaryIO, confined: sandbox.Confined, temporary: str | None) -> None:
+    """Answer line after line until the input ends; the folder ``temporary`` is emptied after each."""
     from cdpfetch.extract.jobs import run_job, warm
 
     warm()
-    send(answers, {"ready": True, "pid": os.getpid(), "sandbox": confined})
+    send(answers, {"ready": True, "pid": os.getpid(), "sandbox": confined.network, "files": confined.files})
     for line in jobs:
         answer = run_one(line, run_job)
-        if folder is not None:
-            sandbox.empty(folder)
+        if temporary is not None:
+            sandbox.empty(temporary)
         answer["rss_mb"] = round(limits.resident_mb(), 1)
         send(answers, answer)
         if answer.get("retire"):
@@ -87,17 +87,18 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="cdpfetch.extract.worker", description=__doc__)
     parser.add_argument("--memory-mb", type=int, default=2048, help="cap of the address space; 0 = none")
     parser.add_argument("--parent", type=int, default=0, help="end at once unless this is the parent process")
-    parser.add_argument("--folder", help="for temporary files; emptied after each job")
+    parser.add_argument("--folder", help="the one place for files, made by the parent")
     options = parser.parse_args(argv)
-    confined = sandbox.enter()
+    confined = sandbox.enter(options.folder)
     limits.die_with_parent(options.parent)
-    if options.folder:
-        os.environ["TMPDIR"] = options.folder
+    temporary = os.path.join(options.folder, sandbox.TEMPORARY) if options.folder else None
+    if temporary is not None:
+        os.environ["TMPDIR"] = temporary
     limits.no_core_files()
     limits.cap_memory(options.memory_mb)
     answers = private_stdout()
     try:
-        serve(sys.stdin.buffer, answers, confined, options.folder)
+        serve(sys.stdin.buffer, answers, confined, temporary)
     except (BrokenPipeError, KeyboardInterrupt):
         # The parent is gone, or is being interrupted together with us.
         os._exit(0)

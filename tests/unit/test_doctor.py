@@ -199,6 +199,10 @@ GUARD = {"lanes": [{"name": "profile"}, {"name": "anonymous"}], "opened": 3, "re
             [("guard", doctor.OK, "lanes"), ("workers", doctor.WARN, "only Python does")],
         ),
         (
+            {"guard": GUARD, "warnings": [{"code": "workers_see_files", "message": "the kernel does not"}]},
+            [("guard", doctor.OK, "lanes"), ("workers", doctor.WARN, "the kernel does not")],
+        ),
+        (
             {"guard": GUARD, "browser": {"state": "closed"}},
             [
                 (

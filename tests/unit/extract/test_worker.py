@@ -28,7 +28,12 @@ def test_it_says_ready_and_ends_with_its_input() -> None:
     with start() as worker:
         assert worker.stdout is not None
         assert worker.stdin is not None
-        assert json.loads(worker.stdout.readline()) == {"ready": True, "pid": worker.pid, "sandbox": SANDBOX}
+        assert json.loads(worker.stdout.readline()) == {
+            "ready": True,
+            "pid": worker.pid,
+            "sandbox": SANDBOX,
+            "files": False,
+        }
         worker.stdin.close()
         assert worker.wait(20) == 0
 
