@@ -111,10 +111,20 @@ def terminal_safe(text: str) -> str:
     return _unsafe().sub("", text)
 
 
+def without_escapes(text: str) -> str:
+    """A text without escape sequences (CSI, OSC, DCS ...), for readers that are no terminal; the rest stays."""
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_ESCAPES, "", text)
+
+
+_ESCAPES = (
+    # Strings (OSC, DCS, SOS, PM, APC) with what they hold, then sequences.
+    r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x9c|\x1b\\)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
+)
+
+
 @lru_cache(maxsize=1)
 def _unsafe() -> re.Pattern[str]:
-    strings = r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x9c|\x1b\\)?"
-    sequences = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
-    return re.compile(
-        rf"{strings}|{sequences}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-    )
+    return re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -27,6 +27,7 @@ VERBS = {
     "close-browser": ("daemons", "close that browser window"),
     "sessions": ("daemons", "list or clear the sites that the profile is signed in to"),
     "service": ("services", "let systemd or launchd start the daemon when it is needed"),
+    "mcp": ("agents", "serve agents over the Model Context Protocol"),
     "daemon": ("daemons", "run the daemon in the foreground"),
 }
 EPILOG = """\

@@ -32,6 +32,7 @@ OWNERS = {
     "charset_normalizer": {"extract"},
     "httpcore": {"daemon", "httpclient", "httperrors"},
     "httpx": {"daemon", "httpclient", "httperrors"},
+    "jsonschema": {"adapters"},
     "kreuzberg": {"extract"},
     "lxml": {"extract"},
     "publicsuffixlist": {"daemon"},
