@@ -11,8 +11,8 @@ import asyncio
 import json
 from typing import Any
 
-from cdpfetch.aclient import AsyncClient
 from cdpfetch.adapters.toolset import ToolResult, Toolset, failure
+from cdpfetch.asyncapi import AsyncClient
 from cdpfetch.errors import InvalidRequest
 
 TYPE_CHECKING = False

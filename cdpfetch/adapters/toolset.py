@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from cdpfetch.aclient import AsyncClient
 from cdpfetch.adapters import definitions
 from cdpfetch.adapters.definitions import Definition
 from cdpfetch.adapters.fence import fenced, visible, visible_data
+from cdpfetch.asyncapi import AsyncClient
 from cdpfetch.delivery import digest
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 
@@ -86,7 +86,8 @@ class Toolset:
             on_progress(_stage(url, event))
 
         options: dict[str, Any] = {name: given[name] for name in _OPTIONS if name in given}
-        outcomes = await self.client.fetch_many(urls, on_status=status, **options)
+        max_age = given.get("max_age", definitions.MAX_AGE)
+        outcomes = await self.client.fetch_many(urls, on_status=status, max_age=max_age, **options)
         documents = [outcome.document.to_dict() for outcome in outcomes]
         parts = [fenced(digest(documents))]
         data: dict[str, Any] = {"documents": [visible_data(_shown(document)) for document in documents]}

@@ -58,11 +58,17 @@ def test_a_page_is_fetched_read_and_found_as_a_resource(command: Command, site: 
             stages.append(message or "")
 
         async with connected(command, mode) as client:
-            result = await client.call_tool("web_fetch", {"url": site.url("/page")}, progress_callback=progress)
+            url = site.url(f"/page?for={mode}")
+            result = await client.call_tool("web_fetch", {"url": url}, progress_callback=progress)
             assert not result.is_error
             (document,) = result.structured_content["documents"]
             assert document["ok"] and document["title"] == "About harbour"
             assert [stage.split(":")[0] for stage in stages][:2] == ["started", "navigating"]
+            stages.clear()
+            await client.call_tool("web_fetch", {"url": url}, progress_callback=progress)
+            assert not stages, "what was fetched a moment ago comes from disk"
+            await client.call_tool("web_fetch", {"url": url, "max_age": 0}, progress_callback=progress)
+            assert stages
             assert "1. About harbour" in text_of(result)
             links = {link.uri: link for link in result.content if isinstance(link, types.ResourceLink)}
             page = await client.call_tool("web_fetch_read", {"fetch_id": document["fetch_id"], "section": "harbour"})

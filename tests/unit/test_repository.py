@@ -34,11 +34,14 @@ OWNERS = {
     "httpx": {"daemon", "httpclient", "httperrors"},
     "jsonschema": {"adapters"},
     "kreuzberg": {"extract"},
+    "mcp": {"adapters"},
+    "mcp_types": {"adapters"},
     "lxml": {"extract"},
     "publicsuffixlist": {"daemon"},
     "tomlkit": {"configfile"},
     "readability": {"extract"},
     "trafilatura": {"extract"},
+    "uvicorn": {"adapters"},
     "websockets": {"cdp"},
 }
 

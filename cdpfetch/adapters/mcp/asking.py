@@ -11,13 +11,12 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
+_Answer = TypeVar("_Answer", bound=types.Result)
 
 
 class InputRequired(Exception):

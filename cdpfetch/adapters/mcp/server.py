@@ -12,11 +12,11 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 from cdpfetch._version import __version__
-from cdpfetch.aclient import AsyncClient
 from cdpfetch.adapters.definitions import Definition
 from cdpfetch.adapters.mcp import resources
 from cdpfetch.adapters.mcp.asking import InputRequired, Peer
 from cdpfetch.adapters.toolset import ToolResult, Toolset
+from cdpfetch.asyncapi import AsyncClient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
