@@ -10,6 +10,7 @@ from typing import Any, TypeVar, Unpack
 from cdpfetch import aclient, calls, chain, config
 from cdpfetch.document import Outcome, outcome_of
 from cdpfetch.fetchers.contract import Call, Fetcher, Request
+from cdpfetch.fetchers.github import GithubFetcher
 from cdpfetch.fetchers.jina import JinaFetcher
 from cdpfetch.fetchers.local import LocalFetcher
 from cdpfetch.fetchers.parallel import ParallelFetcher
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 def compose(daemon: aclient.AsyncClient) -> list[Fetcher]:
     """The chain, in the order of ``chain.SOURCES``."""
-    return [ParallelFetcher(), JinaFetcher(), LocalFetcher(daemon)]
+    return [GithubFetcher(), ParallelFetcher(), JinaFetcher(), LocalFetcher(daemon)]
 
 
 class AsyncClient(aclient.AsyncClient):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from cdpfetch import artifacts, cache, calls
 from cdpfetch.errors import CdpFetchError, FetchError
 from cdpfetch.fetchers.contract import LOCAL_ONLY, Call, Fetcher, Request
+from cdpfetch.fetchers.reach import stays_local
 from cdpfetch.urls import parse_url
 
 # URLs under way at once in one call; a call with more works through them in this width.
@@ -40,8 +41,9 @@ class Routing(NamedTuple):
 class _Job:
     """One URL, wherever it stands in the call."""
 
-    def __init__(self, request: Request, key: str) -> None:
+    def __init__(self, request: Request, key: str, is_local: bool) -> None:
         self.request = request
+        self.is_local = is_local  # whether the settings keep it from all sources but the browser
         self.key = key  # in the cache, and among what is under way
         self.indices: list[int] = []  # its places in the call
         self.trail: list[dict[str, Any]] = []  # attempts that failed
@@ -152,7 +154,7 @@ class _Run:
         return _failed(job, *(last or self._unclaimed(job)))
 
     def _claims(self, fetcher: Fetcher, job: _Job) -> bool:
-        if fetcher.name != _LOCAL and any(self.call.options.get(name) for name in LOCAL_ONLY):
+        if fetcher.name != _LOCAL and (job.is_local or any(self.call.options.get(name) for name in LOCAL_ONLY)):
             return False
         return fetcher.can_fetch(job.request, self.call)
 
@@ -239,12 +241,14 @@ def _jobs(
     found: dict[str, _Job] = {}
     for index, url in enumerate(urls):
         try:
-            href = cache.normal(parse_url(url).href)
+            parsed = parse_url(url)
         except CdpFetchError as error:
             done([index], calls.failed(url, error))
             continue
+        href = cache.normal(parsed.href)
         if href not in found:
-            found[href] = _Job(Request(url, href), cache.key(href, shape, profile, routing.source or ""))
+            is_local = stays_local(parsed, call.config) is not None
+            found[href] = _Job(Request(url, href), cache.key(href, shape, profile, routing.source or ""), is_local)
         found[href].indices.append(index)
     return list(found.values())
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cdpfetch.wire import Message
 
 # Options that only the user's own browser can do; with one of them set, the router asks no other fetcher.
-LOCAL_ONLY = frozenset({"allow", "engine", "extractor", "headers", "insecure", "keep_page", "screenshot", "wait_for"})
+LOCAL_ONLY = frozenset({"engine", "headers", "insecure", "keep_page", "screenshot", "wait_for"})
 
 
 class Request(NamedTuple):

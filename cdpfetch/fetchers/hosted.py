@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fnmatch
 import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cdpfetch import addresses, artifacts, invisible, outline
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers.contract import Call, Request
+from cdpfetch.fetchers.reach import stays_local, within
 from cdpfetch.policy import Policy, is_private
 from cdpfetch.resolver import Resolve, Resolver
-from cdpfetch.urls import Url, parse_url
+from cdpfetch.urls import parse_url
 
 if TYPE_CHECKING:
     from cdpfetch.httpclient import Client
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # The most that a service's answer may have (bytes), decoded.
 MAX_ANSWER = 33_554_432
 _RESOLVE_SECONDS = 2.0
-# What a service can't do as the browser does it, beside what the router knows (contract.LOCAL_ONLY).
-_UNSERVED = ("accept_language", "redirects")
+# Options that only the browser follows, beside those of contract.LOCAL_ONLY, and what they are by default.
+_UNSERVED: dict[str, Any] = {"accept_language": "", "allow": [], "extractor": "auto", "redirects": "follow"}
 _FORMATS = (None, "markdown", "text")
 # Titles of bot walls and refusals, which services pass on as if they were the page.
 _WALLS = (
@@ -51,7 +51,7 @@ class Content(NamedTuple):
 
 def refusal(request: Request, call: Call) -> str | None:
     """Why a URL must not be told to anybody else, or None.  Names are not resolved here."""
-    if any(call.options.get(name) not in (None, "follow") for name in _UNSERVED):
+    if any(call.options.get(name, usual) not in (None, usual) for name, usual in _UNSERVED.items()):
         return "an option is for the browser"
     if call.options.get("format") not in _FORMATS:
         return "the format is for the browser"
@@ -62,12 +62,15 @@ def refusal(request: Request, call: Call) -> str | None:
     settings = call.config
     if is_private(url) or not _outside(call).judge_host(url).allowed:
         return "the address is private, denied, or one that only you may reach"
-    if any(_covers(entry, url) for entry in settings.fetch.force_local):
-        return "fetch.force_local covers it"
+    if settings.github.api_url and url.host == parse_url(settings.github.api_url).host:
+        return "the host is that of your GitHub"
+    stays = stays_local(url, settings)
+    if stays:
+        return stays
     sites = _sites(call.home.sessions)
     if sites is None:
         return "the record of sessions can't be read"
-    if any(_within(url.host, site) for site in (*sites, *settings.fetch.profile_sites)):
+    if any(within(url.host, site) for site in (*sites, *settings.fetch.profile_sites)):
         return "the browser has a session for the site"
     return None
 
@@ -75,25 +78,6 @@ def refusal(request: Request, call: Call) -> str | None:
 def _outside(call: Call) -> Policy:
     """What the public may reach, less what the settings open to the user alone."""
     return Policy((), (*call.config.network.deny, *call.config.network.allow))
-
-
-def _covers(entry: str, url: Url) -> bool:
-    """Whether an entry of ``fetch.force_local`` covers a URL: a host with all below it, host:port, or a URL pattern."""
-    entry = entry.strip().lower()
-    if "/" in entry:
-        href = url.href.lower()
-        href = href if "://" in entry else href.partition("://")[2]
-        return fnmatch.fnmatchcase(href, entry) or href.startswith(entry)
-    host, _, port = entry.partition(":")
-    if port and port != str(url.port):
-        return False
-    return _within(url.host, host) or fnmatch.fnmatchcase(url.host, host)
-
-
-def _within(host: str, site: str) -> bool:
-    """Whether a host is a site or below it."""
-    site = site.strip().lower().removeprefix("*").strip(".")
-    return bool(site) and (host == site or host.endswith(f".{site}"))
 
 
 def _sites(path: str) -> tuple[str, ...] | None:

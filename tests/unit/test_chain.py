@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import fake_github
 import fake_hosted
 import pytest
 from fake_http import serving
@@ -84,9 +85,7 @@ def test_a_wrong_option_of_the_chain_is_named(option: dict[str, Any], words: str
 def test_the_public_client_is_the_one_of_the_chain(home: Home) -> None:
     assert cdpfetch.AsyncClient is asyncapi.AsyncClient
     assert issubclass(cdpfetch.AsyncClient, aclient.AsyncClient)
-    assert [fetcher.name for fetcher in asyncapi.compose(aclient.AsyncClient(home))] == [
-        name for name in chain.SOURCES if name != "github"
-    ]
+    assert tuple(fetcher.name for fetcher in asyncapi.compose(aclient.AsyncClient(home))) == chain.SOURCES
 
 
 def sent(fake: Any) -> list[str]:
@@ -172,6 +171,22 @@ async def test_whatever_ails_the_services_the_daemon_answers_every_url(fake: Any
     for outcome in outcomes:
         assert [attempt["source"] for attempt in outcome.document.attempts] == ["parallel", "jina"]
         assert "s3cret" not in Path(str(outcome.document.dir), "metadata.json").read_text()
+
+
+async def test_github_serves_what_is_its_own_and_the_daemon_what_is_not_there(fake: Any, monkeypatch: Any) -> None:
+    async with fake_github.github() as hub:
+        hub.add("/repos/octo/demo/issues/12", fake_github.issue())
+        for part in ("comments", "timeline"):
+            hub.add_list(f"/repos/octo/demo/issues/12/{part}", [])
+        monkeypatch.setenv("CDPFETCH_GITHUB_API_URL", hub.api)
+        monkeypatch.setenv("GH_TOKEN", "s3cret")
+        async with cdpfetch.AsyncClient() as client:
+            found, missing = await client.fetch_many([f"{hub.url}/octo/demo/issues/{number}" for number in (12, 13)])
+    assert (found.document.source, found.document.kind) == ("github", "github.issue")
+    assert found.document.text().startswith("# ")
+    assert [attempt["source"] for attempt in missing.document.attempts][:1] == ["github"]
+    assert sent(fake) == [missing.url]
+    assert "s3cret" not in json.dumps([found.document.to_dict(), missing.document.to_dict()])
 
 
 def test_the_command_takes_the_chains_options(fake: Any, capsysbinary: Any) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdpfetch import delivery, router
-from cdpfetch.config import Config, Fetch
+from cdpfetch.config import Config, Fetch, NetworkAccess
 from cdpfetch.errors import CdpFetchError, FetchError, InvalidRequest
 from cdpfetch.fetchers.contract import Call, Request
 from cdpfetch.paths import Home
@@ -124,8 +124,6 @@ async def test_a_forced_source_is_the_only_one_and_says_when_it_does_not_take_a_
         ("wait_for", "#x"),
         ("headers", {"a": "b"}),
         ("insecure", True),
-        ("allow", ["10.0.0.1"]),
-        ("extractor", "trafilatura"),
         ("keep_page", True),
     ],
 )
@@ -133,6 +131,15 @@ async def test_what_only_the_browser_can_do_is_asked_of_nobody_else(home: Home, 
     jina, local = Scripted("jina"), Scripted("local")
     await fetch([jina, local], URLS[:1], call_of(home, **{option: value}))
     assert (jina.asked, local.asked) == ([], URLS[:1])
+
+
+async def test_what_the_settings_deny_or_force_is_asked_of_nobody_else(home: Home) -> None:
+    github, local = Scripted("github"), Scripted("local")
+    config = Config(
+        fetch=Fetch(force_local=("site0.example",)), network=NetworkAccess(deny=("*.site1.example", "site1.example"))
+    )
+    await fetch([github, local], URLS, call_of(home, config))
+    assert (github.asked, local.asked) == (URLS[2:], URLS[:2])
 
 
 async def test_urls_that_are_one_are_fetched_once_and_each_is_reported(home: Home) -> None:

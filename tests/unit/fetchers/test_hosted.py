@@ -14,7 +14,7 @@ from fake_http import Fake, Seen, answer, serving
 from fetching import Scripted, call_of
 from guards import Names
 
-from cdpfetch.config import Config, Fetch, Jina, NetworkAccess, Parallel
+from cdpfetch.config import Config, Fetch, Github, Jina, NetworkAccess, Parallel
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers import hosted
 from cdpfetch.fetchers.contract import Call, Request
@@ -91,6 +91,9 @@ async def outcomes(fetcher: Any, call: Call, *urls: str) -> dict[str, dict[str, 
         ("https://x.example/", {}, {"format": "source"}),
         ("https://x.example/", {}, {"redirects": "same-host"}),
         ("https://x.example/", {}, {"accept_language": "de"}),
+        ("https://x.example/", {}, {"extractor": "trafilatura"}),
+        ("https://x.example/", {}, {"allow": ["10.0.0.1"]}),
+        ("https://code.x.example/a/b", {"github": Github(api_url="https://code.x.example/api/v3")}, {}),
     ],
 )
 def test_what_is_private_stays_here(home: Home, url: str, settings: dict[str, Any], options: dict[str, Any]) -> None:
