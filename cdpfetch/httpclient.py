@@ -12,45 +12,24 @@ import functools
 import os
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpcore
 import httpx
 
-from cdpfetch import noproxy
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
-from cdpfetch.errors import ConfigError
 from cdpfetch.httperrors import MAX_REDIRECTS, reported, too_large
+from cdpfetch.httpproxies import Origin, Proxies
 from cdpfetch.judge import Judge, Route, target_of
 from cdpfetch.policy import Policy
 from cdpfetch.resolver import Resolver
-from cdpfetch.urls import Url, parse_url
+from cdpfetch.urls import parse_url
 
 CONNECT_SECONDS = 10.0
 # Seconds that an address has before the next one is tried.
 _TURN_SECONDS = 2.5
 _CONNECTIONS = 16
-# ``user:password`` of ``browser.proxy``: settings hold no secrets of it.
-PROXY_CREDENTIALS = "CDPFETCH_PROXY_AUTH"
-_PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
-
-
-class Origin(NamedTuple):
-    """Where a connection leads."""
-
-    scheme: str
-    host: str
-    port: int
-
-    @classmethod
-    def of(cls, url: Url) -> Origin:
-        return cls(url.scheme, url.host, url.port)
-
-    @property
-    def entry(self) -> str:
-        """As an allow list names it."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def open_client(
@@ -88,7 +67,7 @@ def open_client(
     policy = Policy((*config.network.allow, *allow, *opened), config.network.deny)
     transport = _Transport(
         _Gate(policy, trusted, resolver or Resolver()),
-        _Proxies(config.browser.proxy, os.environ if environ is None else environ),
+        Proxies(config.browser.proxy, os.environ if environ is None else environ),
         dict(secrets or {}),
     )
     return Client(
@@ -199,44 +178,10 @@ class _Backend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-class _Proxies:
-    """Which proxy a request goes through: ``browser.proxy``, else what the environment names, less ``NO_PROXY``."""
-
-    def __init__(self, setting: str | None, environ: Mapping[str, str]) -> None:
-        # As urllib has it: lower case wins.
-        found = {name.lower(): value for name, value in environ.items() if value}
-        found |= {name: value for name, value in environ.items() if value}
-        self._by_scheme = {scheme: found.get(f"{scheme}_proxy", "") for scheme in ("http", "https", "all")}
-        self._bypass = noproxy.entries(found.get("no_proxy"))
-        self._auth = environ.get(PROXY_CREDENTIALS) or None
-        self._setting = setting
-
-    def of(self, origin: Origin) -> httpx.Proxy | None:
-        """The proxy of an origin, or None.  Raises ConfigError for one that can't be used."""
-        target = target_of(origin.host, origin.port)
-        if any(noproxy.matches(entry, target) for entry in self._bypass):
-            return None
-        if self._setting:
-            user, _, password = (self._auth or "").partition(":")
-            return _proxy(self._setting, "browser.proxy", (user, password) if self._auth else None)
-        url = self._by_scheme.get(origin.scheme) or self._by_scheme["all"]
-        return _proxy(url if "://" in url else f"http://{url}", f"{origin.scheme.upper()}_PROXY", None) if url else None
-
-
-def _proxy(url: str, name: str, auth: tuple[str, str] | None) -> httpx.Proxy:
-    scheme = url.partition("://")[0].lower()
-    try:
-        if scheme not in _PROXY_SCHEMES:
-            raise ValueError(f"the scheme {scheme!r}")
-        return httpx.Proxy(url, auth=auth)
-    except (ValueError, httpx.InvalidURL):
-        raise ConfigError(f"{name} names no proxy that can be used", "http://host:port or socks5://host:port") from None
-
-
 class _Transport(httpx.AsyncBaseTransport):
     """Sends requests over judged connections."""
 
-    def __init__(self, gate: _Gate, proxies: _Proxies, secrets: dict[str, str]) -> None:
+    def __init__(self, gate: _Gate, proxies: Proxies, secrets: dict[str, str]) -> None:
         self._gate = gate
         self._proxies = proxies
         self._secrets = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in secrets.items()]

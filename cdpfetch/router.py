@@ -22,6 +22,8 @@ WIDTH = 100
 # Of the time that a URL has left, the part that a fetcher may take which is not the last, and its most (seconds).
 _SHARE = 0.5
 _SHARE_MAX = 20.0
+# Of a batch, so many are counted as one: services work on some at a time.
+_TURN = 8
 _LOCAL = "local"
 
 
@@ -134,6 +136,8 @@ class _Run:
         self._deadline = float(call.options.get("deadline") or call.config.fetch.deadline)
         # Fetcher -> the jobs that wait for its next batch, with where their outcome goes.
         self._waiting: dict[int, list[tuple[_Job, asyncio.Future[dict[str, Any] | CdpFetchError]]]] = {}
+        # Fetchers that said nothing on a batch to its end: they are not asked again in this call.
+        self._silent: dict[int, CdpFetchError] = {}
 
     async def resolve(self, job: _Job) -> dict[str, Any]:
         """The document of a job, good or failed, with the trail in its ``attempts``."""
@@ -146,7 +150,7 @@ class _Run:
                 last = (fetcher.name, _fault(error))
                 job.trail += _attempts(*last)
                 continue
-            outcome = await self._submit(index, job)
+            outcome = self._silent.get(index) or await self._submit(index, job)
             if isinstance(outcome, dict):
                 return await self._good(job, outcome)
             last = (fetcher.name, outcome)
@@ -205,12 +209,15 @@ class _Run:
 
         error = CdpFetchError("internal", f"{fetcher.name} ended without a result")
         call = self.call._replace(options={**self.call.options, "deadline": seconds}) if seconds else self.call
+        limit = self._limit(seconds, len(batch)) if fetcher.name != _LOCAL else None
         try:
             # The daemon keeps the deadline itself: its begins when a tab is free.
-            async with asyncio.timeout(None if fetcher.name == _LOCAL else seconds):
+            async with asyncio.timeout(limit):
                 await fetcher.fetch([job.request for job, _ in batch], call, deliver)
         except TimeoutError:
-            error = CdpFetchError("timeout", f"no answer within {seconds:g} s")
+            error = CdpFetchError("timeout", f"no answer within {limit:g} s")
+            if not any(outcome.done() for outcome in outcomes.values()):
+                self._silent[index] = error
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -229,6 +236,11 @@ class _Run:
             return None
         left = max(1.0, self._deadline - spent)
         return round(left if last else min(_SHARE_MAX, left * _SHARE), 3)
+
+    def _limit(self, seconds: float | None, size: int) -> float:
+        """Seconds for a whole batch of a fetcher that may take ``seconds`` for one URL."""
+        one = seconds or self._deadline
+        return max(one, min(one * -(-size // _TURN), self._deadline * _SHARE))
 
 
 def _jobs(

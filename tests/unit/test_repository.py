@@ -31,7 +31,7 @@ OWNERS = {
     "ada_url": {"policy", "urls", "daemon"},
     "charset_normalizer": {"extract"},
     "httpcore": {"daemon", "httpclient", "httperrors"},
-    "httpx": {"daemon", "httpclient", "httperrors"},
+    "httpx": {"daemon", "httpclient", "httperrors", "httpproxies"},
     "jsonschema": {"adapters"},
     "kreuzberg": {"extract"},
     "mcp": {"adapters"},

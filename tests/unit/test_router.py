@@ -197,6 +197,27 @@ async def test_those_before_the_last_get_a_share_of_the_time(home: Home, monkeyp
     assert 30.0 < local.calls[0].options["deadline"] < 40.0
 
 
+async def test_one_that_lets_a_batch_wait_is_not_asked_again_in_the_call(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(router, "_SHARE_MAX", 0.05)
+    monkeypatch.setattr(router, "WIDTH", 2)
+    slow, local = Scripted("jina"), Scripted("local")
+    slow.held = asyncio.Event()
+    urls = [f"https://x.example/{number}" for number in range(7)]
+    documents = await fetch([slow, local], urls, call_of(home))
+    assert slow.asked == urls[:2]
+    assert [document["attempts"][0]["code"] for document in documents] == ["timeout"] * 7
+    await fetch([slow, local], urls[:1], call_of(home))
+    assert slow.asked == urls[:2] + urls[:1]
+
+
+@pytest.mark.parametrize(("size", "limit"), [(1, 20.0), (8, 20.0), (9, 30.0), (100, 30.0)])
+async def test_a_larger_batch_gets_more_time_but_not_more_than_half(home: Home, size: int, limit: float) -> None:
+    async with asyncio.TaskGroup() as group:
+        assert router._Run([], call_of(home), group)._limit(20.0, size) == limit
+
+
 async def test_the_last_one_alone_gets_the_call_as_it_is(home: Home) -> None:
     local = Scripted("local")
     await fetch([Scripted("jina", takes=lambda request: False), local], URLS[:1], call_of(home, deadline=7.0))
