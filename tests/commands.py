@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cdpfetch import paths, process, starting, wire
+from cdpfetch.daemon import profile
 
 ROOT = str(Path(__file__).resolve().parents[1])
 # Seconds that any call of the command may take here.
@@ -106,3 +107,12 @@ def end(command: Command) -> None:
         if process.is_alive(one):
             os.kill(one.pid, signal.SIGKILL)
     assert not left, f"left by stop: {left}"
+
+
+def process_of_window(command: Command) -> process.Process | None:
+    """The window that runs on a command's profile."""
+    holder = profile.holder(command.home.profile)
+    if holder is None or not holder.alive:
+        return None
+    words = process.command_line(holder.pid)
+    return None if "--headless" in words else process.Process(holder.pid, process.start_time(holder.pid) or "", words)

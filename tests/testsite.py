@@ -183,6 +183,14 @@ def _(h: Handler) -> None:
     h.reply(body=page(f"<h1>Opened</h1><p>{PROSE * 2}</p>", "Gated"))
 
 
+@route("/polling-gate")
+def _(h: Handler) -> None:
+    """A page that is shown, and waits for ``/gated`` until it is whole."""
+    gate = h.query["gate"]
+    script = f"<script>fetch('/gated?gate={gate}').then(() => {{ late.textContent = 'It came.' }})</script>"
+    h.reply(body=page(f"<h1>Waits</h1><p>{PROSE * 2}</p><p id=late></p>{script}", "Waits"))
+
+
 @route("/status/*")
 def _(h: Handler) -> None:
     status = int(urlsplit(h.path).path.rsplit("/", 1)[1])
@@ -360,6 +368,15 @@ def _(h: Handler) -> None:
 def _member(h: Handler) -> str:
     cookies = dict(pair.strip().partition("=")[::2] for pair in h.headers.get("Cookie", "").split(";"))
     return cookies.get("member", "")
+
+
+@route("/vault")
+def _(h: Handler) -> None:
+    """A site whose session is in its storage alone: a visit without a program begins it."""
+    script = "if (!navigator.webdriver) localStorage.seal = 'WHELK-12'; seal.textContent = localStorage.seal || 'none';"
+    h.reply(
+        body=page(f"<h1>Vault</h1><p>{PROSE * 3}</p><p>Seal: <b id=seal></b></p><script>{script}</script>", "Vault")
+    )
 
 
 # ---- redirects
@@ -682,17 +699,22 @@ def _(h: Handler) -> None:
 
 @route("/wall")
 def _(h: Handler) -> None:
-    """A bot wall: ``clears`` after so many seconds by cookie and reload, or never."""
+    """A bot wall: ``clears`` after so many seconds by cookie and reload, or never.
+
+    With ``for=window`` it clears only where no program drives the browser; ``status`` is its own, 403 else.
+    """
     if "passed=1" in h.headers.get("Cookie", ""):
         h.reply(body=page(f"<h1>Behind the wall</h1><p>{PROSE * 3}</p>", "Behind"))
         return
     script = ""
     if "clears" in h.query:
         delay = float(h.query["clears"]) * 1000
-        script = f"<script>setTimeout(() => {{ document.cookie = 'passed=1;path=/wall'; location.reload() }}, {delay})</script>"
+        who = "navigator.webdriver ||" if h.query.get("for") == "window" else ""
+        script = f"<script>{who} setTimeout(() => {{ document.cookie = 'passed=1;path=/wall'; location.reload() }}, {delay})</script>"
+    script += f"<img src='{h.query['embeds']}'>" if "embeds" in h.query else ""
     more = {"cf_mitigated": "challenge"} if "header" in h.query else {}
     h.reply(
-        403,
+        int(h.query.get("status", "403")),
         page(f"<h1>Just a moment...</h1><p>Checking your browser before you go on.</p>{script}", "Just a moment..."),
         **more,
     )

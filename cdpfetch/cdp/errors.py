@@ -35,11 +35,12 @@ class ConnectionClosed(CdpError):
 
 
 class SessionClosed(CdpError):
-    """The target went away: ``kind`` is ``detached``, ``crashed`` or ``closed``."""
+    """The target went away: ``kind`` is ``detached``, ``crashed`` (``detail``: how) or ``closed``."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
         super().__init__(f"the target is gone ({kind}{': ' + detail if detail else ''})")
         self.kind = kind
+        self.detail = detail
 
 
 class LaunchError(CdpError):

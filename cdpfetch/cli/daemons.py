@@ -149,8 +149,8 @@ def run_sessions(arguments: list[str]) -> int:
     """List or clear what the profile is signed in to."""
     parser = Parser(
         "sessions",
-        "List the sites that have cookies in the profile, and when these end; their values are never shown.  `clear` "
-        "removes cookies and stored data, of one site or of all.",
+        "List the sites that have cookies in the profile, and when these end, and those visited in the window; no "
+        "value is ever shown.  `clear` removes cookies and stored data, of one site or of all.",
         "  cdpfetch sessions\n  cdpfetch sessions clear example.com\n  cdpfetch sessions clear\n",
     )
     parser.add_argument("action", nargs="?", choices=("list", "clear"), default="list", metavar="list|clear")
@@ -188,6 +188,8 @@ def _session_lines(site: dict[str, Any]) -> list[str]:
         one_line(f"{cookie['name']} ({cookie['domain']}{cookie['path']}): {cookie['expires'] or 'session'}")
         for cookie in site["cookies"]
     ]
+    if not site["cookies"]:
+        lines.append("no cookies; it was visited in the window, and may keep its session elsewhere")
     return [lines[0], *(f"   {line}" for line in lines[1:])]
 
 

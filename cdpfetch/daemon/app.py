@@ -23,11 +23,13 @@ from cdpfetch.daemon.handlers import Handlers
 from cdpfetch.daemon.interactive import Interactive
 from cdpfetch.daemon.lanes import Lanes
 from cdpfetch.daemon.lock import InstanceLock
+from cdpfetch.daemon.opening import Opener
 from cdpfetch.daemon.plain.visit import PlainEngine
 from cdpfetch.daemon.server import Server
 from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.daemon.walls import Walls
 from cdpfetch.daemon.watch import Watch
 from cdpfetch.extract.pool import ExtractPool
 
@@ -67,7 +69,7 @@ class App:
             _IDLE_BYTES,
         )
         self.supervisor = Supervisor(home, config, self.guard)
-        self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs)
+        self.tabs = TabPool(self.supervisor, self.guard, config.fetch.tabs, self.sessions.clearances)
         self.watch = Watch(self.supervisor, self.tabs)
         self.pool = ExtractPool(_WORKERS, place=home.run)
         floor = int(config.artifacts.min_free_mb * 1_000_000)
@@ -79,8 +81,12 @@ class App:
             self.supervisor.chrome_version,
             config.browser.locale,
         )
-        self.fetches = FetchService(config, self.supervisor, self.guard, self.lanes, self.tabs, assembler, self.plain)
-        self.interactive = Interactive(home, config, self.supervisor, self.sessions, self._window_changed)
+        opener = Opener(home, self.supervisor.profile_dir)
+        self.interactive = Interactive(opener, config, self.supervisor, self.sessions, self._window_changed)
+        self.walls = Walls(config, self.supervisor, self.guard, opener, self.interactive, self.sessions)
+        self.fetches = FetchService(
+            config, self.supervisor, self.guard, self.lanes, self.tabs, assembler, self.plain, self.walls
+        )
         handlers = Handlers(
             home,
             config,
@@ -138,6 +144,7 @@ class App:
 
     async def close(self) -> None:
         """End all that ``start`` and the fetches since have begun; idempotent."""
+        await self.walls.close()
         await self.interactive.close()
         await self.tabs.close()
         await asyncio.gather(self.supervisor.close(), self.pool.close())

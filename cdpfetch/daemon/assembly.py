@@ -245,7 +245,11 @@ class Assembler:
             "extractor": options.extractor,
         }
         await self._extract(document, draft, job, seconds)
-        if head.status >= 400:
+        wall = verdicts.wall_header(head)
+        if wall is not None:
+            document["verdict"] = "challenge"
+            self._error(document, verdicts.challenge(head.url, wall, head))
+        elif head.status >= 400:
             self._refuse(document, head)
 
     async def _extract(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.errors import CdpError
@@ -19,6 +21,14 @@ log = logging.getLogger(__name__)
 # The anonymous context is shared by so many tabs, for so many seconds: what pages store in it does not last.
 TABS_MAX = 60
 AGE_MAX = 600.0
+
+# The cookies (CDP's CookieParam) that each new context gets: those by which bot walls let it pass.
+Clearances = Callable[[Browser], Awaitable[list[dict[str, Any]]]]
+
+
+async def no_clearances(browser: Browser) -> list[dict[str, Any]]:
+    """A context begins without any cookie."""
+    return []
 
 
 class _Context:
@@ -40,9 +50,10 @@ class _Context:
 class Contexts:
     """The contexts of one browser."""
 
-    def __init__(self, browser: Browser, guard: Guard) -> None:
+    def __init__(self, browser: Browser, guard: Guard, clearances: Clearances = no_clearances) -> None:
         self._browser = browser
         self._guard = guard
+        self._clearances = clearances
         self._current: dict[str, _Context] = {}  # by lane
         self._making = asyncio.Lock()  # held while a context is chosen, so that two callers don't make two
         self._all: set[_Context] = set()  # with those that only wait for their last tab
@@ -107,7 +118,12 @@ class Contexts:
 
     async def _make(self, lane: str) -> _Context:
         proxied = chrome.context(self._guard.port(lane))
+        cookies = await self._clearances(self._browser)
         context = _Context(await self._browser.new_context(proxied), lane)
+        if cookies:
+            await self._browser.connection.root.execute(
+                "Storage.setCookies", {"cookies": cookies, "browserContextId": context.id}
+            )
         previous = self._current.get(lane)
         self._current[lane] = context
         self._all.add(context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ConnectionClosed, LaunchError, SessionClosed
 from cdpfetch.cdp.landing import (
     BadSelector,
@@ -99,6 +101,20 @@ def public_error(error: Exception) -> CdpFetchError:
         if isinstance(error, kind):
             return CdpFetchError(code, words.format(error), hint)
     return CdpFetchError("internal", f"{type(error).__name__}: {error}", "see: cdpfetch logs")
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Whether a browser or a renderer was lost to something outside of the page: killed, or gone at its start.
+
+    What the page itself may have done (a crash, all memory used up) is not that.
+    """
+    if isinstance(error, CdpFetchError):
+        return error.code == "browser_failed" and is_lost(error.__cause__)
+    if isinstance(error, LaunchError):
+        return error.returncode == -signal.SIGKILL
+    if isinstance(error, SessionClosed):
+        return error.kind == "crashed" and error.detail == "killed"
+    return isinstance(error, ConnectionClosed)
 
 
 def head_of(error: Exception) -> ResponseHead | None:

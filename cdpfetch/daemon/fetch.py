@@ -23,9 +23,10 @@ from cdpfetch.daemon.lanes import ANONYMOUS, Lanes
 from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.plain.visit import PlainEngine, PlainVisit
 from cdpfetch.daemon.plain.way import Way, shared
-from cdpfetch.daemon.routing import FetchRouter, LaneLeft, RedirectStopped, essence
+from cdpfetch.daemon.routing import MAX_REDIRECT, FetchRouter, LaneLeft, RedirectStopped, essence
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.daemon.walls import Met, Walls
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.urls import Url, upgraded
 
@@ -98,8 +99,10 @@ class FetchService:
         tabs: TabPool,
         assembler: Assembler,
         plain: PlainEngine,
+        walls: Walls,
     ) -> None:
         self._config = config
+        self._walls = walls
         self._guard = guard
         self._lanes = lanes
         self._calls = 0  # lanes made for single calls so far
@@ -156,7 +159,7 @@ class FetchService:
                 visit = _Visit(lanes, lane, url, options, end, emit)
                 try:
                     async with asyncio.timeout_at(end):
-                        landing, fact = await self._visit_safely(visit, clock, trail)
+                        landing, facts = await self._past_wall(visit, clock, trail)
                 except RedirectStopped as stopped:
                     return await self._assembler.redirect(options, stopped)
         clock.landed(landing)
@@ -165,7 +168,7 @@ class FetchService:
         async with asyncio.timeout_at(end):
             document = await self._assembler.assemble(options, landing, warnings, end - loop.time())
         clock.mark("extract")
-        document["facts"] += [fact] if fact else []
+        document["facts"] += facts
         document["facts"] += ["fetched without a browser"] if landing.served_by == "http" else []
         document["attempts"] = trail.attempts + document["attempts"]
         document["timings"] = clock.timings()
@@ -200,6 +203,27 @@ class FetchService:
         finally:
             self._tabs.end_lane(name)
             await self._guard.close_lane(name)
+
+    async def _past_wall(self, visit: _Visit, clock: _Clock, trail: _Trail) -> tuple[Landing, list[str]]:
+        """The visit, and once more when it has ended at a bot wall that a visible window could pass."""
+        landing, fact = await self._visit_safely(visit, clock, trail)
+        facts = [fact] if fact else []
+        if landing.served_by == "http" or verdicts.wall_at(landing) is None:
+            return landing, facts
+        visit.emit("challenge")
+        address = landing.capture.url if landing.capture is not None else trail.visits[-1].url
+        url = visit.lanes.parse(address, max_length=MAX_REDIRECT)
+        lane = visit.lane if url.host == visit.url.host else visit.lanes.lane_of(url)
+        met = Met(url, lane, landing.head.status if landing.head is not None else 0)
+        failed = await self._walls.clear(met, visit.end)
+        if failed is None:
+            browsing = visit._replace(options=visit.options._replace(engine="browser"))
+            landing, _ = await self._visit_safely(browsing, clock, trail)
+            if verdicts.wall_at(landing) is None:
+                return landing, [*facts, "passed a bot wall in a visible window"]
+            failed = "nor after a visible window"
+        note = ("challenge", f"the wall did not clear by itself, {failed}")
+        return landing._replace(notes=(*landing.notes, note)), facts
 
     async def _visit_safely(self, visit: _Visit, clock: _Clock, trail: _Trail) -> tuple[Landing, str | None]:
         """The visit, by https first where that is wanted, and what is to be said of it."""
@@ -244,11 +268,26 @@ class FetchService:
         return await self._browse(visit, clock, trail)
 
     async def _browse(self, visit: _Visit, clock: _Clock, trail: _Trail) -> Landing:
+        """Where the address leads in the browser; once more when that was killed under the visit's hands.
+
+        Nothing has been delivered then, and what is fetched is only read.
+        """
+        try:
+            return await self._follow(visit, clock, trail)
+        except (CdpFetchError, CdpError) as error:
+            if not faults.is_lost(error):
+                raise
+            public = faults.public_error(error)
+            log.info("%s is fetched once more: %s", visit.url.href, public)
+            trail.attempts.append({"source": "local", "code": public.code, "reason": public.reason})
+        return await self._follow(visit, clock, trail, again=True)
+
+    async def _follow(self, visit: _Visit, clock: _Clock, trail: _Trail, again: bool = False) -> Landing:
         """Where the address leads in the browser, in whatever lanes its redirects belong to."""
         lane, url = visit.lane, visit.url
         since = asyncio.get_running_loop().time()
         for _ in range(_LANE_CHANGES + 1):
-            async with self._tab(lane, visit) as tab:
+            async with self._tab(lane, visit, again) as tab:
                 if not trail.visits:
                     clock.mark("queue")
                 navigation = self._navigation(visit, lane, url, tab)
@@ -265,10 +304,10 @@ class FetchService:
         raise CdpFetchError("too_many_redirects", f"the redirects went to and fro between lanes {_LANE_CHANGES} times")
 
     @contextlib.asynccontextmanager
-    async def _tab(self, lane: str, visit: _Visit) -> AsyncIterator[Tab]:
+    async def _tab(self, lane: str, visit: _Visit, fresh: bool = False) -> AsyncIterator[Tab]:
         """A tab of a lane, which carries so much more as long as the tab is used."""
         size = LANE_SHARE * self._config.fetch.max_bytes
-        async with self._tabs.tab(lane, images=visit.options.visit.screenshot) as tab:
+        async with self._tabs.tab(lane, images=visit.options.visit.screenshot, fresh=fresh) as tab:
             spent = f"more than {size:,} bytes came through its lane; loading was stopped"
             with self._guard.visit(lane, size, lambda: tab.exhaust(spent)):
                 yield tab

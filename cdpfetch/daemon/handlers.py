@@ -197,6 +197,11 @@ class Handlers:
         task.cancel()
         return wire.result_event(message["id"], "cancel", target=target)
 
+    def _browser_state(self) -> str:
+        if self._interactive.open:
+            return "interactive"
+        return "challenge" if self._supervisor.held else self._supervisor.state
+
     def status(self) -> dict[str, Any]:
         """What ``status`` answers."""
         browser = self._supervisor.browser
@@ -211,7 +216,7 @@ class Handlers:
             "log": self._home.log,
             "profile": self._supervisor.profile_dir,
             "browser": {
-                "state": "interactive" if self._interactive.open else self._supervisor.state,
+                "state": self._browser_state(),
                 "version": browser.product if browser is not None else None,
                 "pid": process.pid if process is not None else self._interactive.pid,
                 "executable": self._supervisor.executable,

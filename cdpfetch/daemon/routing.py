@@ -24,7 +24,7 @@ _ENDLESS = {
 }
 _NO_BODY = (204, 205)
 # Characters of an address that a server leads to: sign-in services carry kilobytes of state in them.
-_MAX_REDIRECT = 1 << 16
+MAX_REDIRECT = 1 << 16
 
 
 def essence(content_type: str | None) -> str | None:
@@ -140,7 +140,7 @@ class FetchRouter:
 
     async def judge(self, url: str) -> None:
         """Raises CdpFetchError; RedirectStopped when the page itself leads to another host; LaneLeft."""
-        judged = self._lanes.parse(url, max_length=_MAX_REDIRECT)
+        judged = self._lanes.parse(url, max_length=MAX_REDIRECT)
         if self._same_host and not same_host(self._origin, judged):
             raise RedirectStopped(200, self._origin.href, judged.href)
         if (judged.host, judged.port) == (self._start.host, self._start.port):
@@ -163,7 +163,7 @@ class FetchRouter:
             )
         if not self._same_host:
             return
-        target = parse_url(resolved.href, max_length=_MAX_REDIRECT)
+        target = parse_url(resolved.href, max_length=MAX_REDIRECT)
         if not same_host(self._origin, target):
             raise RedirectStopped(head.status, self._origin.href, target.href)
 

@@ -30,6 +30,10 @@ CRASHES_WITHIN = 60.0
 CRASHES_PAUSE = 30.0
 
 
+class StillAtWork(Exception):
+    """Somebody did not let go of the browser in time; the words go on from "and"."""
+
+
 class Supervisor:
     """At most one browser at a time; ``use()`` keeps it open."""
 
@@ -46,6 +50,8 @@ class Supervisor:
         self._left = asyncio.Event()  # set while there is no user at all
         self._left.set()
         self._barred: Callable[[], CdpFetchError] | None = None  # why nobody may use a browser, while that is so
+        self._serving = asyncio.Event()  # set while the browser is not held by somebody who needs the profile
+        self._serving.set()
         self._cutting = False  # whether those who still have the browser lose it for that reason
         self._condemned: tuple[Browser, CdpFetchError] | None = None  # the last one that had to go, and why
         self._images = False  # whether the running browser loads images
@@ -79,6 +85,7 @@ class Supervisor:
 
         Raises CdpFetchError (``browser_not_found``, ``browser_failed``, ``profile_in_use``, ``config_error``).
         """
+        await self.served()
         self._check_barred()
         self._users += 1
         self._left.clear()
@@ -90,11 +97,7 @@ class Supervisor:
             try:
                 yield browser
             except (CdpError, CdpFetchError):
-                if self._cutting:
-                    self._check_barred()  # the browser was closed under the user's hands: that is the reason
-                if self._condemned is not None and self._condemned[0] is browser:
-                    reason = self._condemned[1]
-                    raise CdpFetchError(reason.code, reason.reason, reason.hint) from reason
+                self._check_closed(browser)
                 raise
             finally:
                 self._active -= 1
@@ -106,6 +109,38 @@ class Supervisor:
                 self._left.set()
             if self._users == 0 and not self._stopping:
                 self._idle = asyncio.create_task(self._close_when_idle(), name="browser-idle")
+
+    @property
+    def held(self) -> bool:
+        """Whether everybody waits for somebody who needs the profile."""
+        return not self._serving.is_set()
+
+    async def served(self, on_wait: Callable[[], None] = lambda: None) -> None:
+        """Wait while the browser is held; ``on_wait`` is called when it is."""
+        while not self._serving.is_set():
+            on_wait()
+            await self._serving.wait()
+
+    @contextlib.asynccontextmanager
+    async def hold(self, seconds: float) -> AsyncIterator[None]:
+        """Have the profile without a browser on it; who asks for one waits meanwhile.
+
+        Raises StillAtWork when those who have it do not let it go within ``seconds``: nobody is cut off.
+        """
+        if self.held or self._barred is not None:
+            raise StillAtWork("the profile is taken")
+        self._serving.clear()
+        try:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._left.wait()
+            except TimeoutError:
+                raise StillAtWork(f"other fetches were still under way after {seconds:g} s") from None
+            async with self._starting:
+                await self._close_browser()
+            yield
+        finally:
+            self._serving.set()
 
     async def _ensure(self, images: bool) -> Browser:
         async with self._starting:
@@ -156,6 +191,14 @@ class Supervisor:
     def _check_barred(self) -> None:
         if self._barred is not None:
             raise self._barred()
+
+    def _check_closed(self, browser: Browser) -> None:
+        """Raise the reason for which a browser was closed under its user's hands, if it was."""
+        if self._cutting:
+            self._check_barred()
+        if self._condemned is not None and self._condemned[0] is browser:
+            reason = self._condemned[1]
+            raise CdpFetchError(reason.code, reason.reason, reason.hint) from reason
 
     async def _bury(self, browser: Browser) -> None:
         """A browser that ended by itself, or was condemned: reap it, and remember the former."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.tab import Tab
-from cdpfetch.daemon.contexts import Contexts
+from cdpfetch.daemon.contexts import Clearances, Contexts, no_clearances
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE
 from cdpfetch.daemon.plan import FairQueue
@@ -26,9 +26,10 @@ SPARES = 2
 class TabPool:
     """Leases tabs of the supervisor's browser.  A tab serves one fetch: no state passes from one to the next."""
 
-    def __init__(self, supervisor: Supervisor, guard: Guard, size: int) -> None:
+    def __init__(self, supervisor: Supervisor, guard: Guard, size: int, clearances: Clearances = no_clearances) -> None:
         self._supervisor = supervisor
         self._guard = guard
+        self._clearances = clearances
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(size)
         self._contexts: Contexts | None = None  # of the browser below
         self._browser: Browser | None = None  # the browser whose tabs these are
@@ -51,18 +52,21 @@ class TabPool:
         """A place among those at work; ``on_queued`` is called when there is none at once."""
         await self._enter(client, on_queued)
         try:
+            await self._supervisor.served(on_queued)
             yield
         finally:
             self._leave()
 
     @contextlib.asynccontextmanager
-    async def tab(self, lane: str, *, images: bool = False) -> AsyncIterator[Tab]:
+    async def tab(self, lane: str, *, images: bool = False, fresh: bool = False) -> AsyncIterator[Tab]:
         """A blank tab of a lane, for somebody who has a place; it is closed afterwards, whatever happened.
 
-        ``images``: its browser must load them.  Raises CdpFetchError or CdpError when there is no browser.
+        ``images``: its browser must load them.  ``fresh``: no spare one, which may have died a moment ago.
+
+        Raises CdpFetchError or CdpError when there is no browser.
         """
         async with self._supervisor.use(images=images) as browser:
-            tab = await self._take(browser, lane)
+            tab = await self._take(browser, lane, fresh)
             try:
                 yield tab
             finally:
@@ -105,13 +109,13 @@ class TabPool:
                 return
             turn = self._queue.leave()
 
-    async def _take(self, browser: Browser, lane: str) -> Tab:
+    async def _take(self, browser: Browser, lane: str, fresh: bool = False) -> Tab:
         if self._browser is not browser or self._contexts is None:
-            self._browser, self._contexts = browser, Contexts(browser, self._guard)
+            self._browser, self._contexts = browser, Contexts(browser, self._guard, self._clearances)
             first, browser.first_tab = browser.first_tab, None
             self._spares = {PROFILE: [first]} if first is not None else {}
         spares = self._spares.get(lane, [])
-        while spares:
+        while spares and not fresh:
             tab = spares.pop()
             if tab.session.closed is None:
                 self._prepare_spares(browser, lane)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cdpfetch.cdp.capture import Capture, Signals
-from cdpfetch.cdp.landing import ResponseHead
+from cdpfetch.cdp.landing import Landing, ResponseHead
 from cdpfetch.errors import CdpFetchError
 
 # A page with more text than this (visible characters) is content, whatever else it shows.
@@ -17,7 +17,8 @@ _LOGIN_TEXT = 1200
 _ERROR_TEXT = 1500
 _THIN_TEXT = 200
 
-_WALL_STATUS = frozenset({401, 403, 405, 406, 429, 503})
+# With these a wall refuses (428: Akamai's); 401 only with other signs.
+WALL_STATUS = frozenset({401, 403, 405, 406, 428, 429, 503})
 # Vendors that put their marks on ordinary pages too (a captcha in a form): only with another sign.
 _WEAK_WALLS = frozenset({"turnstile", "hcaptcha", "recaptcha", "awswaf"})
 # Response headers by which a wall says that it is one: name -> value pattern.
@@ -26,7 +27,11 @@ _WALL_HEADERS = {
     "x-amzn-waf-action": re.compile("challenge|captcha", re.IGNORECASE),
     "x-datadome": re.compile("protected", re.IGNORECASE),
     "x-vercel-mitigated": re.compile("challenge", re.IGNORECASE),
+    "x-dd-b": re.compile(r"\d"),
+    "x-kpsdk-ct": re.compile("."),
 }
+# Those that come with ordinary answers, too.
+_WEAK_HEADERS = frozenset({"x-datadome", "x-dd-b", "x-kpsdk-ct"})
 _WALL_WORDS = re.compile(
     r"verify(ing)? (that )?you are (a )?human|checking (if the site connection is secure|your browser)"
     r"|just a moment|enable javascript and cookies to continue|are you a (robot|human)|not a robot"
@@ -105,14 +110,10 @@ def window_command(url: str) -> str:
 def wall_of(head: ResponseHead | None, taken: Capture) -> str | None:
     """Who or what says that this is a bot wall, or None: its header first, then its marks, then its words."""
     seen = taken.signals
-    if head is not None:
-        for name, pattern in _WALL_HEADERS.items():
-            value = head.header(name)
-            if value is not None and pattern.search(value) and (name != "x-datadome" or head.status in _WALL_STATUS):
-                return f"the header {name}: {value}"
-    if seen.text > _WALL_TEXT:
-        return None
-    refused = head is not None and head.status in _WALL_STATUS
+    told = wall_header(head)
+    if told is not None or seen.text > _WALL_TEXT:
+        return told
+    refused = _refuses(head)
     words = _WALL_WORDS.search(f"{taken.title} {seen.head}")
     strong = [vendor for vendor in seen.walls if vendor not in _WEAK_WALLS]
     if strong and (refused or words or seen.text < _THIN_TEXT):
@@ -124,6 +125,24 @@ def wall_of(head: ResponseHead | None, taken: Capture) -> str | None:
     ):
         return f"the words {words[0]!r}"
     return None
+
+
+def wall_header(head: ResponseHead | None) -> str | None:
+    """The header by which an answer says that it is a bot wall, or None."""
+    for name, pattern in _WALL_HEADERS.items() if head is not None else ():
+        value = head.header(name) if head is not None else None
+        if value is not None and pattern.search(value) and (name not in _WEAK_HEADERS or _refuses(head)):
+            return f"the header {name}: {value[:80]}"
+    return None
+
+
+def wall_at(landing: Landing) -> str | None:
+    """Who or what says that a visit has ended at a bot wall, or None."""
+    return wall_header(landing.head) if landing.capture is None else wall_of(landing.head, landing.capture)
+
+
+def _refuses(head: ResponseHead | None) -> bool:
+    return head is not None and head.status in WALL_STATUS
 
 
 def challenge(url: str, wall: str, head: ResponseHead | None) -> CdpFetchError:

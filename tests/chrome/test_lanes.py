@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import display
 import pytest
 from daemons import daemon
 from testsite import Site
+
+from cdpfetch import config
+from cdpfetch.urls import parse_url
 
 
 @pytest.fixture
@@ -128,3 +132,35 @@ async def test_a_site_that_was_signed_in_to_moves_to_the_profile(
             assert (await d.app.sessions.clear(browser, "www.other.test"))["cookies"] == 1
         assert (await d.fetch("http://other.test/headers"))["ok"]
         assert cookies(other, "/headers") == [None, "login=2", None]
+
+
+@pytest.mark.timeout(150)
+async def test_a_wall_passed_in_a_window_lets_an_anonymous_visit_in(
+    tmp_path: Path, sites: tuple[Site, Site, Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cookie goes along, and nothing else changes: the site does not become one of the profile."""
+    display.require()
+    mail, other, internal = sites
+    settings = config.Config(challenge=config.Challenge(headless_wait=0.5, headed_wait=20.0))
+    wall = "http://other.test/wall?header=1&clears=0.1&for=window"
+    with display.Display() as screen:
+        monkeypatch.setenv("DISPLAY", screen.name)
+        async with daemon(tmp_path, mail, other, internal.netloc, settings=settings) as d:
+            assert (await d.fetch("http://mail.test/set-cookie?name=login"))["ok"]
+            document = await d.fetch(wall)
+            assert (document["ok"], document["title"]) == (True, "Behind"), document["warnings"]
+            assert "passed a bot wall in a visible window" in document["facts"]
+            assert d.app.sessions.sites == frozenset()
+            assert d.app.lanes.lane_of(parse_url(wall)) == "anonymous"
+            # Each later context gets it, too, and no other cookie.
+            d.app.tabs.end_lane("anonymous")
+            other.requests.clear()
+            assert "passed a bot wall in a visible window" not in (await d.fetch(wall))["facts"]
+            assert set(cookies(other, "/wall")) == {"passed=1"}
+            mail.requests.clear()
+            await d.fetch("http://other.test/embeds?url=http://mail.test/headers")
+            assert set(cookies(mail, "/headers")) == {None}
+            # A page that only pretends to be a wall reaches nothing inside by its window.
+            await d.fetch(f"http://other.test/wall?header=1&embeds={internal.url('/secret')}")
+            assert other.asked("/wall")
+            assert not internal.requests

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import display
 import leaks
 import pytest
-from commands import Command, end
+from commands import Command, end, process_of_window, wait_for
+from display import Display
 from testsite import Site, TlsSite
+
+from cdpfetch import process
 
 
 class HangUpSite(Site):
@@ -87,3 +93,24 @@ def shared_tls_site() -> Iterator[TlsSite]:
 def tls_site(shared_tls_site: TlsSite) -> TlsSite:
     shared_tls_site.requests.clear()
     return shared_tls_site
+
+
+@pytest.fixture(scope="session")
+def screen(chrome: str) -> Iterator[Display]:
+    display.require()
+    with Display() as made:
+        yield made
+
+
+@pytest.fixture
+def desk(screen: Display, shared_site: Site, tmp_path: Path) -> Iterator[Command]:
+    """A command with a cold home and a display; daemon and window are gone after the test."""
+    made = Command(tmp_path / "home", [shared_site.netloc])
+    made.display = screen.name
+    shared_site.members.clear()
+    yield made
+    found = process_of_window(made)
+    if found is not None:
+        os.kill(found.pid, signal.SIGTERM)
+        wait_for(lambda: not process.is_alive(found))
+    end(made)

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -89,27 +88,60 @@ def idle(client: Client) -> bool:
 
 @pytest.mark.parametrize(
     ("path", "reached"),
-    [("/gated?gate=never", "/gated"), ("/blob?size=50000000&rate=1000000", "/blob")],
+    [("/gated?gate=KILLED", "/gated"), ("/blob?size=3000000&rate=600000", "/blob")],
     ids=["navigation", "download"],
 )
-def test_a_killed_browser_costs_its_fetches_only(
+def test_a_killed_browser_is_started_again_for_its_fetch(
     client: Client, own: Command, site: Site, path: str, reached: str
 ) -> None:
     assert client.fetch(site.url("/page")).ok
     pid = browser_pid(client)
     with own.start("fetch", "--json", site.url(path)) as running:
         wait_for(lambda: site.asked(reached))
-        killed = time.monotonic()
         os.kill(pid, signal.SIGKILL)
-        out, _ = running.communicate(timeout=30)
-    site.gate("never").set()
-    assert time.monotonic() - killed < 10
-    error = json.loads(out)["error"]
-    assert error["code"] == "browser_failed"
-    assert "SIGKILL" in error["reason"]
-    assert client.fetch(site.url("/page")).ok
+        wait_for(lambda: site.asked(reached) == 2, 30)
+        site.gate("KILLED").set()
+        document = json.loads(running.communicate(timeout=30)[0])
+    assert document["ok"]
+    (attempt,) = document["attempts"]
+    assert (attempt["source"], attempt["code"]) == ("local", "browser_failed")
+    assert "SIGKILL" in attempt["reason"]
     assert browser_pid(client) != pid
     wait_for(lambda: not os.listdir(os.path.join(own.home.artifacts, ".downloads")))
+
+
+def test_a_fetch_is_repeated_once(client: Client, own: Command, site: Site) -> None:
+    assert client.fetch(site.url("/page")).ok
+    with own.start("fetch", "--json", site.url("/gated?gate=TWICE")) as running:
+        for times in (1, 2):
+            wait_for(lambda wanted=times: site.asked("/gated") == wanted, 30)
+            os.kill(browser_pid(client), signal.SIGKILL)
+        document = json.loads(running.communicate(timeout=30)[0])
+    site.gate("TWICE").set()
+    assert document["error"]["code"] == "browser_failed"
+    assert "SIGKILL" in document["error"]["reason"]
+    assert len(document["attempts"]) == 2
+    assert client.fetch(site.url("/page")).ok
+
+
+def test_a_killed_renderer_costs_a_second_visit(client: Client, own: Command, site: Site) -> None:
+    assert client.fetch(site.url("/page")).ok
+    browser = browser_pid(client)
+
+    def renderers() -> set[int]:
+        return {one.pid for one in process.descendants(browser) if "--type=renderer" in one.command}
+
+    with own.start("fetch", "--json", site.url("/polling-gate?gate=RENDERER")) as running:
+        wait_for(lambda: site.asked("/gated"), 30)
+        for pid in renderers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: site.asked("/polling-gate") >= 2 and site.asked("/gated") >= 2, 30)
+        site.gate("RENDERER").set()
+        document = json.loads(running.communicate(timeout=30)[0])
+    assert document["ok"]
+    assert [attempt["code"] for attempt in document["attempts"]] == ["tab_crashed"]
+    assert browser_pid(client) == browser
 
 
 def test_browsers_that_keep_dying_are_not_started_for_ever(client: Client, site: Site) -> None:

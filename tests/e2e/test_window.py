@@ -8,53 +8,20 @@ import shlex
 import signal
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import display
 import pytest
-from commands import Command, end, wait_for
+from commands import Command, process_of_window, wait_for
 from display import Display
 from testsite import Site
 
 from cdpfetch import paths, process, starting
 from cdpfetch.cdp import flags
-from cdpfetch.daemon import profile
 
 # Several starts of Chrome each, and every one may be slow on a busy machine.
 pytestmark = pytest.mark.timeout(240)
 SENTENCE = "interactive browser is open — quit Chrome to resume fetching"
-
-
-@pytest.fixture(scope="session")
-def screen(chrome: str) -> Iterator[Display]:
-    display.require()
-    with Display() as made:
-        yield made
-
-
-@pytest.fixture
-def desk(screen: Display, shared_site: Site, tmp_path: Path) -> Iterator[Command]:
-    """A command with a cold home and a display; daemon and window are gone after the test."""
-    made = Command(tmp_path / "home", [shared_site.netloc])
-    made.display = screen.name
-    shared_site.members.clear()
-    yield made
-    found = process_of_window(made)
-    if found is not None:
-        os.kill(found.pid, signal.SIGTERM)
-        wait_for(lambda: not process.is_alive(found))
-    end(made)
-
-
-def process_of_window(command: Command) -> process.Process | None:
-    """The window that runs on a command's profile."""
-    holder = profile.holder(command.home.profile)
-    if holder is None or not holder.alive:
-        return None
-    words = process.command_line(holder.pid)
-    return None if "--headless" in words else process.Process(holder.pid, process.start_time(holder.pid) or "", words)
 
 
 def window_of(command: Command) -> process.Process:
@@ -192,6 +159,24 @@ def test_sessions_are_listed_and_cleared(desk: Command, site: Site, screen: Disp
     assert is_member(desk, site)
     assert desk("sessions", "clear").out == "removed 1 cookie of 1 site\n"
     assert not is_member(desk, site)
+
+
+def test_a_session_without_any_cookie_is_recorded(desk: Command, site: Site, screen: Display) -> None:
+    assert "Seal: **none**" in desk("fetch", "--print", site.url("/vault")).out
+    assert desk("open-browser", site.url("/vault")).status == 0
+    screen.await_title("Vault")
+    assert desk("close-browser").status == 0
+    (entry,) = desk("sessions", "--json").documents
+    assert entry == {"site": "127.0.0.1", "recorded": True, "origins": [f"http://{site.netloc}"], "cookies": []}
+    assert "Seal: **WHELK-12**" in desk("fetch", "--print", site.url("/vault")).out
+    # It is not forgotten when the next window is about something else.
+    assert desk("open-browser").status == 0
+    assert desk("close-browser").status == 0
+    assert desk("sessions").out == (
+        "127.0.0.1\n   no cookies; it was visited in the window, and may keep its session elsewhere\n"
+    )
+    assert desk("sessions", "clear", "127.0.0.1").out == "removed 0 cookies of 1 site\n"
+    assert "Seal: **none**" in desk("fetch", "--print", site.url("/vault")).out
 
 
 def test_a_window_outlives_its_daemon(desk: Command, site: Site, screen: Display) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from cdpfetch import config, paths, process
 from cdpfetch.daemon.interactive import Interactive, need_display
+from cdpfetch.daemon.opening import Opener
 from cdpfetch.daemon.sessions import Sessions, write_private
 from cdpfetch.errors import CdpFetchError, ConfigError, DaemonUnavailable
 
@@ -46,7 +49,8 @@ def made(tmp_path: Path, **browser: Any) -> tuple[Interactive, FakeSupervisor, p
         paths.ensure_private_dir(directory)
     supervisor = FakeSupervisor(tmp_path / "profile")
     settings = config.Config(browser=config.Browser(**browser))
-    return Interactive(home, settings, supervisor, Sessions(home.sessions)), supervisor, home  # type: ignore[arg-type]
+    opener = Opener(home, supervisor.profile_dir)
+    return Interactive(opener, settings, supervisor, Sessions(home.sessions)), supervisor, home  # type: ignore[arg-type]
 
 
 def test_a_window_needs_a_display_on_linux() -> None:
@@ -125,3 +129,19 @@ async def test_a_later_process_of_the_same_number_is_no_window(tmp_path: Path) -
     again, _, _ = made(tmp_path)
     await again.start()
     assert not again.open
+
+
+async def test_the_window_of_a_wall_is_ended_by_the_next_daemon(tmp_path: Path) -> None:
+    interactive, supervisor, home = made(tmp_path)
+    state = os.path.join(home.run, "interactive.json")
+    left = subprocess.Popen(["sleep", "60"])
+    try:
+        write_private(state, {"pid": left.pid, "started": process.start_time(left.pid), "opened": 0, "purpose": "wall"})
+        reaping = asyncio.create_task(asyncio.to_thread(left.wait))  # as the system does for nobody's child
+        await interactive.start()
+        assert await reaping != 0
+    finally:
+        left.kill()
+        left.wait()
+    assert (supervisor.barred, interactive.open, os.path.exists(state)) == ([], False, False)
+    await interactive.close()

@@ -122,3 +122,58 @@ def test_a_file_that_cannot_be_read_counts_as_none(tmp_path: Path, text: str) ->
     path = tmp_path / "sessions.json"
     path.write_text(text)
     assert Sessions(str(path)).sites == frozenset()
+
+
+async def test_what_the_window_has_visited_stays_recorded_until_it_is_cleared(tmp_path: Path) -> None:
+    sessions = Sessions(str(tmp_path / "sessions.json"))
+    browser = FakeBrowser(cookie(".example.com"))
+    shown = {"example.org": {"https://app.example.org"}}
+    assert await sessions.record(browser, shown) == {"example.com", "example.org"}  # type: ignore[arg-type]
+    browser.cookies.clear()
+    assert await sessions.record(browser) == {"example.org"}  # type: ignore[arg-type]
+    again = Sessions(str(tmp_path / "sessions.json"))
+    assert again.knows("www.example.org")
+    listed = await again.listed(browser)  # type: ignore[arg-type]
+    assert listed == [{"site": "example.org", "recorded": True, "origins": ["https://app.example.org"], "cookies": []}]
+    assert await again.clear(browser, "example.org") == {"sites": ["example.org"], "cookies": 0}  # type: ignore[arg-type]
+    assert (
+        "Storage.clearDataForOrigin",
+        {"origin": "https://app.example.org", "storageTypes": "all"},
+    ) in browser.commands
+    assert await again.record(browser) == frozenset()  # type: ignore[arg-type]
+
+
+async def test_a_wall_that_was_passed_makes_no_site_of_the_profile(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.json"
+    sessions = Sessions(str(path))
+    wall = cookie(".shop.example", "cf_clearance", session=False, expires=time.time() + 99, sameSite="None")
+    host = cookie("www.shop.example", "__cf", secure=True, sourceScheme="Secure", sourcePort=8443)
+    browser = FakeBrowser(wall, host, cookie("bank.example"))
+    assert await sessions.clearances(browser) == []  # type: ignore[arg-type]
+    await sessions.clear_wall(browser, "shop.example")  # type: ignore[arg-type]
+    assert sessions.sites == frozenset()
+    for again in (sessions, Sessions(str(path))):
+        first, second = await again.clearances(browser)  # type: ignore[arg-type]
+        assert (first["name"], first["domain"], first["value"]) == ("cf_clearance", ".shop.example", SECRET)
+        assert first["expires"] == wall["expires"]
+        assert (second["name"], second["url"]) == ("__cf", "https://www.shop.example:8443/")
+        assert "domain" not in second
+        assert "expires" not in second
+    assert SECRET not in path.read_text()
+    # The next window of the user's own changes nothing, unless they sign in there or go there.
+    assert await sessions.record(browser) == {"bank.example"}  # type: ignore[arg-type]
+    assert len(await sessions.clearances(browser)) == 2  # type: ignore[arg-type]
+    browser.cookies.append({**cookie("shop.example", "sid"), "value": SECRET, "path": "/"})
+    assert await sessions.record(browser) == {"bank.example", "shop.example"}  # type: ignore[arg-type]
+    assert await sessions.clearances(browser) == []  # type: ignore[arg-type]
+
+
+async def test_a_wall_of_a_site_that_is_visited_later_or_has_no_cookie(tmp_path: Path) -> None:
+    sessions = Sessions(str(tmp_path / "sessions.json"))
+    browser = FakeBrowser(cookie("shop.example"))
+    await sessions.clear_wall(browser, "none.example")  # type: ignore[arg-type]
+    assert await sessions.clearances(browser) == []  # type: ignore[arg-type]
+    await sessions.clear_wall(browser, "shop.example")  # type: ignore[arg-type]
+    assert await sessions.record(browser, {"shop.example": ["https://shop.example"]}) == {"shop.example"}  # type: ignore[arg-type]
+    await sessions.clear_wall(browser, "shop.example")  # type: ignore[arg-type]
+    assert await sessions.clearances(browser) == []  # type: ignore[arg-type]

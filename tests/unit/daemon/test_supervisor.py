@@ -17,7 +17,7 @@ from cdpfetch.daemon import supervisor as supervisor_module
 from cdpfetch.daemon.guard import canary
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.lanes import PROFILE
-from cdpfetch.daemon.supervisor import CRASHES_MAX
+from cdpfetch.daemon.supervisor import CRASHES_MAX, StillAtWork
 from cdpfetch.errors import CdpFetchError
 
 
@@ -278,3 +278,43 @@ async def test_a_bar_cuts_off_whoever_stays_too_long(tmp_path: Path) -> None:
         assert refused.value.code == "interactive_open"
         await barring
         assert s.browser is None
+
+
+async def test_a_hold_closes_the_browser_and_lets_others_wait(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        async with s.use() as browser:
+            holding = s.hold(20)
+            entering = asyncio.create_task(holding.__aenter__())
+            await asyncio.sleep(0)
+            assert s.held
+            assert browser.closed is None
+
+            async def use() -> Any:
+                async with s.use() as other:
+                    return other
+
+            late = asyncio.create_task(use())
+        await entering
+        assert browser.process is not None
+        assert browser.process.returncode is not None
+        assert (s.state, s.restarts, late.done()) == ("closed", 0, False)
+        waited: list[str] = []
+        serving = asyncio.create_task(s.served(lambda: waited.append("waits")))
+        await asyncio.sleep(0)
+        with pytest.raises(StillAtWork):
+            async with s.hold(20):
+                pass
+        assert (waited, serving.done()) == (["waits"], False)
+        await holding.__aexit__(None, None, None)
+        await serving
+        assert await late is not browser
+        assert not s.held
+
+
+async def test_a_hold_cuts_nobody_off(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s, s.use() as browser:
+        with pytest.raises(StillAtWork, match=r"still under way after 0\.01 s"):
+            async with s.hold(0.01):
+                pass
+        assert not s.held
+        assert browser.closed is None

@@ -30,6 +30,9 @@ class OneBrowser:
         self.error: CdpFetchError | None = None
         self.users = 0
 
+    async def served(self, on_wait: object) -> None:
+        """Nobody holds it."""
+
     @asynccontextmanager
     async def use(self, *, images: bool = False) -> AsyncIterator[Browser]:
         if self.error is not None:

@@ -26,6 +26,10 @@ def page(url: str = URL, title: str = "", *, visible: int | None = None, **seen:
     [
         (head(403, cf_mitigated="challenge"), page(text=9000)),
         (head(200, cf_mitigated="challenge"), page()),
+        (head(202, x_amzn_waf_action="challenge"), page()),
+        (head(405, x_amzn_waf_action="captcha"), page()),
+        (head(403, x_dd_b="2"), page()),
+        (head(429, x_kpsdk_ct="0a1b2c"), page()),
         (head(405, x_amzn_waf_action="captcha"), page()),
         (head(403), page(title="Just a moment...", text=120, head="quay.example Verifying you are human.")),
         (head(503), page(text=300, head="DDoS protection by Somebody")),
