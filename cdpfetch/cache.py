@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".cache"
 # Fields of a request on the wire that don't shape its result.
-_SHAPELESS = frozenset({"id", "op", "url", "deadline", "digest", "share"})
+_SHAPELESS = frozenset({"id", "op", "url", "deadline", "digest", "share", "vouched", "requireKnown"})
 # What these fields are when they are not given.
 _DEFAULTS = {"format": "markdown", "extractor": "auto", "redirects": "follow", "engine": "browser"}
 # Verdicts of documents that are what the URL stands for.

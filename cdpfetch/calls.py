@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         engine: Literal["browser", "http", "auto"] | None
         share: bool | None
         digest: bool | None
+        vouched: bool | None
+        require_known: bool | None
 
 
 # Requests of one call that are under way at once; the rest is sent as these end, so that no buffer fills up.
@@ -54,6 +56,8 @@ FETCH_OPTIONS = {
     "engine": "engine",
     "share": "share",
     "digest": "digest",
+    "vouched": "vouched",
+    "require_known": "requireKnown",
 }
 
 

@@ -61,12 +61,14 @@ class Challenge(NamedTuple):
 
 class NetworkAccess(NamedTuple):
     """``[network]``: hosts, host:port, *.suffix and CIDRs that may be reached though private, or never; whether
-    http addresses are tried by https first.
+    http addresses are tried by https first; whether only known addresses are fetched, and which are from the start.
     """
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     https_upgrade: bool = False
+    require_known_url: bool = False
+    known_urls: tuple[str, ...] = ()
 
 
 class Artifacts(NamedTuple):
@@ -175,7 +177,13 @@ RULES: dict[str, dict[str, Rule]] = {
         "headless_wait": Number(0, 600),
         "headed_wait": Number(0, 600),
     },
-    "network": {"allow": Network(), "deny": Network(), "https_upgrade": Flag()},
+    "network": {
+        "allow": Network(),
+        "deny": Network(),
+        "https_upgrade": Flag(),
+        "require_known_url": Flag(),
+        "known_urls": Texts("http"),
+    },
     "artifacts": {
         "max_age_days": Number(0, 36500),
         "max_total_mb": Number(0, 1e9),

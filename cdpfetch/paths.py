@@ -53,6 +53,11 @@ class Home:
         return os.path.join(self.root, "sessions.json")
 
     @property
+    def known_urls(self) -> str:
+        """What strict mode for addresses has seen, as digests."""
+        return os.path.join(self.root, "known_urls")
+
+    @property
     def logs(self) -> str:
         return os.path.join(self.root, "logs")
 

@@ -15,6 +15,7 @@ from cdpfetch import artifacts, cache, calls
 from cdpfetch.errors import CdpFetchError, FetchError
 from cdpfetch.fetchers.contract import LOCAL_ONLY, Call, Fetcher, Request
 from cdpfetch.fetchers.reach import stays_local
+from cdpfetch.known import KnownStore
 from cdpfetch.urls import parse_url
 
 # URLs under way at once in one call; a call with more works through them in this width.
@@ -133,6 +134,9 @@ class _Run:
         self.call = call
         self._fetchers = fetchers
         self._group = group
+        # Known addresses, where only these are for the fetchers; and where those of results are remembered.
+        self._store = _known(call)
+        self._strict = None if call.options.get("vouched") else self._store
         self._deadline = float(call.options.get("deadline") or call.config.fetch.deadline)
         # Fetcher -> the jobs that wait for its next batch, with where their outcome goes.
         self._waiting: dict[int, list[tuple[_Job, asyncio.Future[dict[str, Any] | CdpFetchError]]]] = {}
@@ -160,6 +164,8 @@ class _Run:
     def _claims(self, fetcher: Fetcher, job: _Job) -> bool:
         if fetcher.name != _LOCAL and (job.is_local or any(self.call.options.get(name) for name in LOCAL_ONLY)):
             return False
+        if fetcher.name != _LOCAL and self._strict is not None and not self._strict.knows(job.request.href):
+            return False  # the daemon says why
         return fetcher.can_fetch(job.request, self.call)
 
     def _unclaimed(self, job: _Job) -> tuple[str, CdpFetchError]:
@@ -169,6 +175,8 @@ class _Run:
         return names, CdpFetchError("unsupported_scheme", reason, "leave the source out, or give it its key or setting")
 
     async def _good(self, job: _Job, document: dict[str, Any]) -> dict[str, Any]:
+        if self._store is not None and document["source"] != _LOCAL:
+            await asyncio.to_thread(self._store.learn_document, document)
         if not job.trail:
             return document
         trail = [*job.trail, *document["attempts"]]
@@ -263,6 +271,16 @@ def _jobs(
             found[href] = _Job(Request(url, href), cache.key(href, shape, profile, routing.source or ""), is_local)
         found[href].indices.append(index)
     return list(found.values())
+
+
+def _known(call: Call) -> KnownStore | None:
+    """The addresses that are known, in strict mode only."""
+    network = call.config.network
+    if not (network.require_known_url or call.options.get("require_known")):
+        return None
+    store = KnownStore(call.home.known_urls, network.known_urls)
+    store.refresh()
+    return store
 
 
 def _daemon_options(options: Mapping[str, Any]) -> dict[str, Any]:

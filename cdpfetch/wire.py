@@ -48,6 +48,8 @@ OPS: dict[str, dict[str, tuple[tuple[type, ...], bool]]] = {
         # Whether a run of the same fetch that is under way, whoever asked for it, may serve this request, too.
         "share": (_BOOL, False),
         "digest": (_BOOL, False),
+        "vouched": (_BOOL, False),
+        "requireKnown": (_BOOL, False),
     },
     "extract": {
         "file": (_STR, True),

@@ -388,6 +388,11 @@ def _(h: Handler) -> None:
     h.redirect(f"/redirect?left={left - 1}" if left > 1 else h.query.get("to", "/page?word=end"))
 
 
+@route("/known")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<main><h1>Known</h1><p>Read <a href='{h.query['to']}'>the next one</a> as well.</p></main>"))
+
+
 @route("/redirect-loop")
 def _(h: Handler) -> None:
     h.redirect("/redirect-loop")

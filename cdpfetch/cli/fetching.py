@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cdpfetch.api import fetch_documents
 from cdpfetch.chain import SOURCES
 from cdpfetch.cli.output import Progress, complain, print_json, write, write_content
@@ -82,6 +84,8 @@ def _options(given: Namespace) -> dict[str, Any]:
         for name, value in given.headers:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         options["headers"] = headers
+    if os.isatty(0):
+        options["vouched"] = True  # somebody has typed the addresses
     return options
 
 

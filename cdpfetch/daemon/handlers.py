@@ -20,8 +20,10 @@ from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.sharing import Sharing
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
+from cdpfetch.daemon.threads import in_thread
 from cdpfetch.errors import InvalidRequest
 from cdpfetch.extract.pool import ExtractPool
+from cdpfetch.known import KnownStore, blurred
 from cdpfetch.urls import parse_url
 
 # Progress lines of one download: no more often than this (seconds).
@@ -66,6 +68,7 @@ class Handlers:
         self._interactive = interactive
         self._sessions = sessions
         self._sharing = Sharing()
+        self._known = KnownStore(home.known_urls, config.network.known_urls)
         self._stop = stop  # called with whether to drain
         self._started = time.monotonic()
         self._handlers = {
@@ -131,15 +134,30 @@ class Handlers:
             client.send(wire.status_event(request_id, stage, **fields))
 
         options = FetchOptions.parse(message, self._config)
+        strict = await self._admit(message)
         if not os.path.isabs(options.directory):
             raise InvalidRequest(f"downloadDir is {options.directory!r}", "give an absolute path")
         if options.engine == "http":
             await self._sessions.warm()  # the window does not matter to what has no cookies
         else:
             await self._interactive.admit()
-        document = await self._document(options, client, emit, share=bool(message.get("share")))
+        try:
+            document = await self._document(options, client, emit, share=bool(message.get("share")))
+        except FetchFailed as failed:
+            raise (_blurred(failed) if strict else failed) from failed.__cause__
+        if self._config.network.require_known_url or message.get("requireKnown"):
+            await in_thread(self._known.learn_document, document)
         self._remember(message, document)
         return wire.result_event(request_id, "fetch", **self._result(document, bool(message.get("digest"))))
+
+    async def _admit(self, message: wire.Message) -> bool:
+        """Whether this fetch is for known addresses only; raises CdpFetchError when its own is not one."""
+        wanted = self._config.network.require_known_url or message.get("requireKnown")
+        if not wanted or message.get("vouched"):
+            return False
+        await in_thread(self._known.refresh)
+        self._known.require(message["url"], plain=not (message.get("headers") or message.get("acceptLanguage")))
+        return True
 
     async def _document(
         self, options: FetchOptions, client: Client, emit: Callable[..., None], *, share: bool
@@ -229,3 +247,11 @@ class Handlers:
             "workers": {"alive": self._pool.alive, "restarts": self._pool.restarts},
             "warnings": self._supervisor.warnings + [_EXPOSED] * self._pool.exposed + [_SEEING] * self._pool.sees_files,
         }
+
+
+def _blurred(failed: FetchFailed) -> FetchFailed:
+    error = blurred(failed.error)
+    if error is failed.error:
+        return failed
+    attempts = [{"source": "local", "code": error.code, "reason": error.reason}]
+    return FetchFailed(error, {**failed.document, "error": error.to_json(), "attempts": attempts})

@@ -18,6 +18,8 @@ from commands import LIMIT, Command
 from testsite import Site
 
 from cdpfetch import process
+from cdpfetch.client import Client
+from cdpfetch.errors import FetchError
 
 NAMES = [
     'attachment; filename="../../../evil.txt"',
@@ -140,3 +142,39 @@ def test_chrome_listens_nowhere_and_every_address_is_in_the_log(command: Command
             continue  # it has ended
         assert not held & {f"socket:[{inode}]" for inode in listening}, process.command_line(one.pid)
     assert site.url("/page?word=ledger") in Path(command.home.log).read_text()
+
+
+def test_in_strict_mode_only_known_addresses_are_fetched(own: Command, site: Site) -> None:
+    inside, nowhere = (site.url(f"/redirect-out?to=http://{host}/") for host in ("10.9.8.7", "nowhere.invalid"))
+    start = site.url("/known?to=/page%3Fword=linked")
+    own.configure(
+        f"[network]\nallow = ['{site.netloc}']\nrequire_known_url = true\n"
+        f"known_urls = ['{start}', '{inside}', '{nowhere}']\n"
+    )
+    secret = site.url("/page?word=very-secret")
+    refused = fetch(own, secret)
+    assert refused["error"]["code"] == "blocked_address"
+    assert "network.require_known_url" in refused["error"]["reason"]
+    assert site.requests == []
+    assert fetch(own, site.url("/page?word=linked"))["error"]["code"] == "blocked_address"
+    assert fetch(own, start)["ok"]
+    assert fetch(own, site.url("/page?word=linked"))["ok"]
+    assert fetch(own, start, "--header", "X-Note: very-secret")["error"]["code"] == "blocked_address"
+    errors = [fetch(own, url)["error"] for url in (inside, nowhere)]
+    assert errors[0] == errors[1]
+    assert errors[0]["code"] == "blocked_address"
+    assert "very-secret" not in str(site.requests)
+    with Client(own.home.root) as client:
+        assert client.fetch(secret, vouched=True).ok
+    own("stop")
+    assert fetch(own, secret)["ok"], "what was fetched is known to the next daemon, too"
+
+
+def test_elsewhere_every_address_is_in_the_log_and_a_call_may_be_strict(command: Command, site: Site) -> None:
+    url = site.url("/page?word=canary-secret")
+    with Client(command.home.root) as client:
+        with pytest.raises(FetchError, match=r"network\.require_known_url"):
+            client.fetch(url, require_known=True)
+        assert site.requests == []
+        assert client.fetch(url).ok
+    assert url in Path(command.home.log).read_text()
