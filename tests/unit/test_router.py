@@ -142,6 +142,19 @@ async def test_what_the_settings_deny_or_force_is_asked_of_nobody_else(home: Hom
     assert (github.asked, local.asked) == (URLS[2:], URLS[:2])
 
 
+async def test_in_strict_mode_unknown_addresses_are_the_daemons_to_refuse(home: Home) -> None:
+    os.makedirs(home.root)
+    config = Config(network=NetworkAccess(require_known_url=True, known_urls=(URLS[0],)))
+    hosted, last = Scripted("jina"), Scripted("local")
+    await fetch([hosted, last], URLS[:2], call_of(home, config=config))
+    assert (hosted.asked, last.asked) == ([URLS[0]], [URLS[1]])
+    # What a service brought is a result like any other.
+    documents = await fetch([Scripted("jina")], URLS[2:], call_of(home, config=config, vouched=True))
+    assert documents[0]["ok"]
+    await fetch([hosted, last], URLS[2:], call_of(home, config=config))
+    assert hosted.asked == [URLS[0], URLS[2]]
+
+
 async def test_urls_that_are_one_are_fetched_once_and_each_is_reported(home: Home) -> None:
     urls = ["https://X.example/a#one", "https://x.example:443/a", "x.example/a", "https://x.example/a#/route"]
     local = Scripted("local")
