@@ -183,6 +183,15 @@ def natural_name(disposition: str | None, url: str, content_type: str | None) ->
     return _with_extension(name, extension)
 
 
+def type_of(name: str) -> str | None:
+    """The media type that a name's extension stands for, the same on every machine, or None."""
+    import mimetypes
+
+    extension = name.rpartition(".")[2].lower()
+    known = next((kind for kind, usual in _EXTENSIONS.items() if usual == extension), None)
+    return mimetypes.MimeTypes().guess_type(name)[0] or known
+
+
 def _parameters(header: str) -> list[tuple[str, str]]:
     """The parameters of a header as (lower-case name, unquoted value); the disposition type has no value."""
     found: list[tuple[str, str]] = []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdpfetch.names import MAX_NAME_BYTES, from_content_disposition, from_url, natural_name, safe_name
+from cdpfetch.names import MAX_NAME_BYTES, from_content_disposition, from_url, natural_name, safe_name, type_of
 
 
 @pytest.mark.parametrize(
@@ -199,3 +199,10 @@ def test_a_hostile_header_costs_linear_time() -> None:
     for hostile in ('filename="' + "\\" * 100_000, "a" * 100_000, "=" * 100_000, '"' * 100_000, ";" * 100_000):
         from_content_disposition("attachment; " + hostile)
     assert time.perf_counter() - started < 2
+
+
+def test_the_type_that_an_extension_stands_for():
+    assert type_of("a.py") == "text/x-python"
+    assert type_of("A.DOCX") == "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    assert type_of("a.yaml") in ("application/yaml", "application/x-yaml")
+    assert type_of("Makefile") is None

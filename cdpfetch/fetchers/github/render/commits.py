@@ -91,7 +91,7 @@ def commits(items: Sequence[Json], *, name: str, ref: str, path: str, url: str, 
         head,
         url,
         joined(parts),
-        facts=(f"{len(items)}{'+' if older else ''} commits", ref, f"newest {newest}" if newest else ""),
+        facts=(f"{len(items)}+ commits" if older else count(len(items), "commit"), ref, f"newest {newest}" if newest else ""),
         lead="; ".join(subjects),
         warnings=(("truncated", older),) if older else (),
     )

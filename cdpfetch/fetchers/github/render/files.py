@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import mimetypes
 import re
 from typing import Any, NamedTuple
 
-from cdpfetch import artifacts, outline
+from cdpfetch import artifacts, names, outline
 from cdpfetch.delivery import human_bytes
 from cdpfetch.extract import charset
 from cdpfetch.extract.result import first_line
@@ -38,7 +37,7 @@ def nature(name: str, data: bytes, whole: bool) -> Nature:
     Code and other text is ``source``, Markdown is ``content``; pages, and what is in another encoding or binary, are
     ``original``.
     """
-    guessed = mimetypes.MimeTypes().guess_type(name)[0]
+    guessed = names.type_of(name)
     if _is_binary(data):
         known = guessed if guessed and not artifacts.is_textual(guessed) else "application/octet-stream"
         return Nature("original", known, None, True)
