@@ -8,11 +8,12 @@ unless ``network.allow`` opens it.  Failures are CdpFetchError.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from typing import Any, cast
 
 import httpcore
 import httpx
@@ -118,19 +119,21 @@ async def read_limited(response: httpx.Response, limit: int) -> bytes:
     return b"".join([chunk async for chunk in iter_limited(response, limit)])
 
 
-async def iter_limited(response: httpx.Response, limit: int) -> AsyncIterator[bytes]:
+async def iter_limited(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
     """The decoded chunks of a streamed response.  Raises CdpFetchError: ``too_large`` over ``limit`` bytes."""
     host = response.request.url.host
     declared = "" if "content-encoding" in response.headers else response.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
         raise too_large(host, int(declared), limit)
     size = 0
+    # Closed at once: an error's traceback would keep it, and what it reads from, for as long as the error is kept.
     with reported(host):
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > limit:
-                raise too_large(host, size, limit)
-            yield chunk
+        async with contextlib.aclosing(cast(AsyncGenerator[bytes], response.aiter_bytes())) as chunks:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > limit:
+                    raise too_large(host, size, limit)
+                yield chunk
 
 
 class _Gate:

@@ -127,8 +127,11 @@ class Api:
     async def head(self, path: str, accept: str, limit: int) -> tuple[bytes, bool]:
         """The first ``limit`` bytes at a path, and whether that is all."""
         data = bytearray()
-        async with self.open(self.hosts.api + path, accept=accept) as response:
-            async for chunk in httpclient.iter_limited(response, _ALL):
+        async with (
+            self.open(self.hosts.api + path, accept=accept) as response,
+            contextlib.aclosing(httpclient.iter_limited(response, _ALL)) as chunks,
+        ):
+            async for chunk in chunks:
                 data += chunk
                 if len(data) > limit:
                     break

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -67,22 +68,28 @@ class Work:
         Raises CdpFetchError: ``too_large`` over ``max_bytes``.
         """
         path = self.draft.reserve(name)
-        digest = hashlib.sha256()
-        size = shown = 0
         async with self.api.open(url, accept=accept) as response:
             declared = response.headers.get("content-length", "")
+            total = int(declared) if declared.isdigit() else None
             try:
                 with _create(path) as file:
-                    async for chunk in httpclient.iter_limited(response, self.max_bytes):
-                        file.write(chunk)
-                        digest.update(chunk)
-                        size += len(chunk)
-                        if size - shown >= _STEP:
-                            shown = size
-                            self.progress(size, int(declared) if declared.isdigit() else None)
+                    async with contextlib.aclosing(httpclient.iter_limited(response, self.max_bytes)) as chunks:
+                        saved = await self._write(file, path, chunks, total)
             except OSError as error:
                 raise artifacts.write_error(path, error) from error
-        self.api.received += size
+        self.api.received += saved.size
+        return saved
+
+    async def _write(self, file: BinaryIO, path: str, chunks: AsyncGenerator[bytes], total: int | None) -> Saved:
+        digest = hashlib.sha256()
+        size = shown = 0
+        async for chunk in chunks:
+            file.write(chunk)
+            digest.update(chunk)
+            size += len(chunk)
+            if size - shown >= _STEP:
+                shown = size
+                self.progress(size, total)
         return Saved(path, size, digest.hexdigest())
 
     def progress(self, received: int, total: int | None) -> None:

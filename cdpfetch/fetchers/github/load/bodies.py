@@ -23,22 +23,26 @@ class Stored(NamedTuple):
     head: bytes
 
 
-def keep(work: Work, name: str, data: bytes) -> Stored:
-    """Write bytes as a body of this name."""
-    known = nature(name, data, True)
+def keep(work: Work, name: str, data: bytes, *, beside: bool = False) -> Stored:
+    """Write bytes as a body of this name; ``beside`` the content of its document, of which there is one."""
+    known = _placed(nature(name, data, True), beside)
     altered = _readable(work, known)
     work.draft.write(name, "original" if altered else known.role, data, known.content_type)
     return Stored(known, len(data), hashlib.sha256(data).hexdigest(), data[:_HEAD])
 
 
-def keep_saved(work: Work, name: str, saved: Saved) -> Stored:
+def keep_saved(work: Work, name: str, saved: Saved, *, beside: bool = False) -> Stored:
     """Make a file that was streamed to disk a body."""
     with open(saved.path, "rb") as body:
         data = body.read(_MAX_TEXT)
-    known = nature(name, data, saved.size <= _MAX_TEXT)
+    known = _placed(nature(name, data, saved.size <= _MAX_TEXT), beside)
     altered = _readable(work, known)
     work.draft.add(saved.path, "original" if altered else known.role, known.content_type)
     return Stored(known, saved.size, saved.sha256, data[:_HEAD])
+
+
+def _placed(known: Nature, beside: bool) -> Nature:
+    return known._replace(role="source") if beside and known.role == "content" else known
 
 
 def _readable(work: Work, known: Nature) -> bool:

@@ -30,7 +30,7 @@ async def gist(work: Work) -> Rendered:
         if fields.flag(item, "truncated") and longer > _MAX_LONG:
             work.warnings.append(("truncated", f"{fields.text(item, 'filename')[:100]} is left out"))
             continue
-        stored = await _keep(work, item)
+        stored = await _keep(work, item, beside=True)
         if stored.known.text is not None:
             texts.append((item, stored.known.text))
     if fields.flag(data, "truncated"):
@@ -62,15 +62,15 @@ def _files(data: Json) -> list[Json]:
     return [item for item in fields.record(data, "files").values() if isinstance(item, dict)]
 
 
-async def _keep(work: Work, item: Json) -> Stored:
+async def _keep(work: Work, item: Json, *, beside: bool = False) -> Stored:
     """A file of a gist as a body: from the answer where that holds it whole as text, else from its own address."""
     name = fields.text(item, "filename") or "file"
     text, size = fields.text(item, "content"), fields.number(item, "size")
     data = text.encode("utf-8", "surrogatepass")
     if not fields.flag(item, "truncated") and len(data) == size:
-        return keep(work, name, data)
+        return keep(work, name, data, beside=beside)
     url = fields.text(item, "raw_url")
     if not work.api.hosts.is_own(url):
         work.warnings.append(("truncated", f"{name[:100]} is not whole: its address is no file of this GitHub"))
-        return keep(work, name, data)
-    return keep_saved(work, name, await work.save(url, name, "*/*"))
+        return keep(work, name, data, beside=beside)
+    return keep_saved(work, name, await work.save(url, name, "*/*"), beside=beside)

@@ -85,13 +85,14 @@ def commits(items: Sequence[Json], *, name: str, ref: str, path: str, url: str, 
     head = f"{name}: commits" + (f" of {where}" if where else "")
     parts = [f"# {head}", "\n".join(row(item) for item in items) or "There are none.", f"*{older}.*" if older else ""]
     subjects = [line(fields.text(item, "commit", "message").partition("\n")[0], 120) for item in items[:8]]
+    shown = f"{len(items)}+ commits" if older else count(len(items), "commit")
     newest = when(fields.text(items[0], "commit", "committer", "date")) if items else ""
     return Rendered(
         "github.commits",
         head,
         url,
         joined(parts),
-        facts=(f"{len(items)}+ commits" if older else count(len(items), "commit"), ref, f"newest {newest}" if newest else ""),
+        facts=(shown, ref, f"newest {newest}" if newest else ""),
         lead="; ".join(subjects),
         warnings=(("truncated", older),) if older else (),
     )

@@ -29,7 +29,7 @@ def test_the_errors_of_answers():
     assert isinstance(limited, RateLimited)
     assert (limited.code, limited.reason, limited.hint) == (
         "http_error",
-        "GitHub's rate limit of 60 requests is used up; try again after 2026-12-01 07:00:00 UTC",
+        "GitHub's rate limit of 60 requests is used up; try again after 2026-11-30 23:00:00 UTC",
         "set GH_TOKEN, or github.token with `cdpfetch config set`, for 5,000 requests an hour instead of 60",
     )
     second = error_of(

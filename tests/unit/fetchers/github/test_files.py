@@ -223,7 +223,7 @@ async def test_a_pointer_of_lfs_is_called_one(caller):
 
 async def test_a_folder_is_listed_with_its_readme(caller):
     readme = {**entry("README.md", size=9, path="src/README.md"), "encoding": "base64"}
-    readme["content"] = base64.encodebytes("# Source\n\nAll code is here, and nothing else is.\n".encode()).decode()
+    readme["content"] = base64.encodebytes(b"# Source\n\nAll code is here, and nothing else is.\n").decode()
     async with github() as hub:
         hub.add_folder(
             "src",

@@ -27,9 +27,8 @@ def add_search(hub, items, total=None, **more):
 
 async def test_issues_as_their_page_has_them(caller):
     async with github() as hub:
-        add_search(
-            hub, [issue(12), issue(9, title="Oil | is out", state="closed", comments=0, labels=[], milestone=None)]
-        )
+        closed = issue(9, title="Oil | is out", state="closed", comments=0, labels=[], milestone=None)
+        add_search(hub, [issue(12, assignees=[{"login": "bo"}]), closed])
         document = await caller.document(hub, "/octo/demo/issues")
         assert query_of(hub.seen[0]) == {
             "q": "repo:octo/demo is:issue is:open",
@@ -56,7 +55,7 @@ async def test_issues_as_their_page_has_them(caller):
 
 ## #12 The lamp goes out at dawn
 
-open · opened 2026-01-02 by alice · updated 2026-02-03 · 2 comments · bug, help wanted · milestone v2.0 · assigned to bob
+open · opened 2026-01-02 by alice · updated 2026-02-03 · 2 comments · bug, help wanted · milestone v2.0 · assigned to bo
 
 <https://github.com/octo/demo/issues/12>
 

@@ -105,7 +105,7 @@ async def test_errors_of_graphql(caller):
         hub.routes["/api/graphql"] = lambda seen: reply({"data": {"repository": {"discussion": None}}})
         gone = await caller.error(hub, "/octo/demo/discussions/56")
     assert (refused.code, refused.reason) == ("http_error", "GitHub answered: No.")
-    assert "try again after 2026-12-01 07:00:00 UTC" in busy.reason
+    assert "try again after 2026-11-30 23:00:00 UTC" in busy.reason
     assert gone.reason == "GitHub knows no discussion 56 of octo/demo"
 
 
