@@ -17,6 +17,7 @@ from cdpfetch.fetchers.contract import LOCAL_ONLY, Call, Fetcher, Request
 from cdpfetch.fetchers.reach import stays_local
 from cdpfetch.known import KnownStore
 from cdpfetch.urls import parse_url
+from cdpfetch.wire import Message
 
 # URLs under way at once in one call; a call with more works through them in this width.
 WIDTH = 100
@@ -80,6 +81,8 @@ class Router:
                 if on_document is not None:
                     on_document(index, documents[index])
 
+        broken: list[Exception] = []  # what callbacks for the progress raised: for the caller, and no fetcher's failure
+        call = call._replace(on_status=_guarded(call.on_status, broken))
         jobs = _jobs(urls, call, routing, done)
         chosen = [fetcher for fetcher in self._fetchers if routing.source in (None, fetcher.name)]
         width = asyncio.Semaphore(WIDTH)
@@ -95,6 +98,8 @@ class Router:
                     group.create_task(one(job, run))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None  # what a callback raised belongs to its caller as it is
+        if broken:
+            raise broken[0]
         return documents
 
     async def _document(self, job: _Job, run: _Run, routing: Routing) -> dict[str, Any]:
@@ -170,9 +175,11 @@ class _Run:
 
     def _unclaimed(self, job: _Job) -> tuple[str, CdpFetchError]:
         """The error of a URL that nobody took, which happens where a source was asked for by name."""
-        names = ", ".join(fetcher.name for fetcher in self._fetchers)
-        reason = f"{names} does not take {job.request.href} with these options and settings"
-        return names, CdpFetchError("unsupported_scheme", reason, "leave the source out, or give it its key or setting")
+        (fetcher,) = self._fetchers
+        objection = getattr(fetcher, "objection", lambda request, call: None)(job.request, self.call)
+        reason = f"{fetcher.name} does not take {job.request.href}"
+        reason += f": {objection}" if objection else " with these options and settings"
+        return fetcher.name, CdpFetchError("unsupported_scheme", reason, "leave --source out to let others try")
 
     async def _good(self, job: _Job, document: dict[str, Any]) -> dict[str, Any]:
         if self._store is not None and document["source"] != _LOCAL:
@@ -249,6 +256,22 @@ class _Run:
         """Seconds for a whole batch of a fetcher that may take ``seconds`` for one URL."""
         one = seconds or self._deadline
         return max(one, min(one * -(-size // _TURN), self._deadline * _SHARE))
+
+
+def _guarded(
+    on_status: Callable[[Request, Message], None], broken: list[Exception]
+) -> Callable[[Request, Message], None]:
+    """A callback that raises nothing, but keeps what it would have raised, and is then not called again."""
+
+    def status(request: Request, event: Message) -> None:
+        if broken:
+            return
+        try:
+            on_status(request, event)
+        except Exception as error:  # noqa: BLE001 - told to the caller when the call ends
+            broken.append(error)
+
+    return status
 
 
 def _jobs(

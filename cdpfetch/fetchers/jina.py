@@ -37,7 +37,11 @@ class JinaFetcher:
 
     def can_fetch(self, request: Request, call: Call) -> bool:
         """Where the settings enable it, and what may be told to others."""
-        return call.config.jina.enabled and hosted.refusal(request, call) is None
+        return self.objection(request, call) is None
+
+    def objection(self, request: Request, call: Call) -> str | None:
+        """Why it does not take a URL, or None."""
+        return hosted.refusal(request, call) if call.config.jina.enabled else "jina.enabled is false"
 
     async def fetch(self, requests: Sequence[Request], call: Call, deliver: Deliver) -> None:
         """See the contract."""

@@ -36,7 +36,11 @@ class ParallelFetcher:
 
     def can_fetch(self, request: Request, call: Call) -> bool:
         """With a key, and what may be told to others."""
-        return _key(call) is not None and hosted.refusal(request, call) is None
+        return self.objection(request, call) is None
+
+    def objection(self, request: Request, call: Call) -> str | None:
+        """Why it does not take a URL, or None."""
+        return hosted.refusal(request, call) if _key(call) else f"there is no key ({KEY_VARIABLE}, parallel.api_key)"
 
     async def fetch(self, requests: Sequence[Request], call: Call, deliver: Deliver) -> None:
         """See the contract."""

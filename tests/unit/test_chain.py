@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cdpfetch
-from cdpfetch import aclient, asyncapi, chain, cli
+from cdpfetch import aclient, asyncapi, chain, cli, retention
 from cdpfetch.errors import FetchError, InvalidRequest
 from cdpfetch.paths import Home
 
@@ -139,6 +139,34 @@ async def test_cancelling_the_asyncio_client_cancels_in_the_daemon(fake: Any) ->
             await task
         while not any(request.get("op") == "cancel" for request in fake.requests):
             await asyncio.sleep(0.01)
+
+
+def test_a_source_that_is_asked_for_says_why_it_takes_nothing(fake: Any, monkeypatch: Any) -> None:
+    for source, url, reason in [
+        ("parallel", URL, "there is no key (PARALLEL_API_KEY, parallel.api_key)"),
+        ("jina", URL, "jina.enabled is false"),
+        ("github", URL, "with these options and settings"),
+    ]:
+        with pytest.raises(FetchError) as caught:
+            cdpfetch.fetch(url, source=source)
+        assert caught.value.reason.startswith(f"{source} does not take {url}")
+        assert caught.value.reason.endswith(reason)
+    monkeypatch.setenv("PARALLEL_API_KEY", "k")
+    with pytest.raises(FetchError, match="private"):
+        cdpfetch.fetch("http://10.0.0.1/", source="parallel")
+    assert fake.starts == []
+
+
+async def test_documents_of_a_service_go_where_the_caller_wants_them(fake: Any, monkeypatch: Any) -> None:
+    async with serving(fake_hosted.parallel()) as service:
+        monkeypatch.setenv("CDPFETCH_PARALLEL_BASE_URL", service.url)
+        monkeypatch.setenv("PARALLEL_API_KEY", "k")
+        out = os.path.join(fake.root, "out")
+        async with cdpfetch.AsyncClient() as client:
+            document = await client.fetch("https://unresolvable.invalid/a", output_dir=out)
+            assert document.dir == os.path.join(out, str(document.fetch_id))
+            assert (await client.read(str(document.fetch_id))).text.startswith("# A")
+    assert [entry["elsewhere"] for entry in retention.list_documents(fake.home.artifacts)] == [True]
 
 
 async def test_a_service_serves_and_the_daemon_is_not_even_started(fake: Any, monkeypatch: Any) -> None:

@@ -291,6 +291,23 @@ async def test_what_a_callback_raises_ends_the_call_as_it_is(home: Home) -> None
         await Router([Scripted("local")]).fetch(URLS, call_of(home), Routing(), broken)
 
 
+async def test_a_callback_for_the_progress_that_fails_is_no_fetchers_failure(home: Home) -> None:
+    def answer(request: Request, call: Call) -> dict[str, Any]:
+        call.on_status(request, {"stage": "started"})
+        return saved(request, call)
+
+    def broken(request: Request, event: dict[str, Any]) -> None:
+        raise LookupError("no terminal")
+
+    told: list[bool] = []
+    call = call_of(home)._replace(on_status=broken)
+    with pytest.raises(LookupError, match="no terminal"):
+        await Router([Scripted("local", answer)]).fetch(
+            URLS, call, Routing(), lambda index, document: told.append(document["ok"])
+        )
+    assert told == [True] * 3
+
+
 async def test_a_wrong_option_is_the_calls_error(home: Home) -> None:
     with pytest.raises(InvalidRequest):
         await fetch([Scripted("local")], URLS, call_of(home, format=7))
