@@ -21,6 +21,7 @@ PAGE_BYTES = 8192
 PIECE_BYTES = 2048
 CONTEXT = 2
 _CONTEXT_CHARACTERS = 400
+_READ = 1 << 16
 # The roles that serve each format, best first; "textual" is an original that is readable as it is.
 FORMATS = {
     "markdown": ("content", "text", "textual", "source"),
@@ -151,11 +152,18 @@ class _Pieces:
         """``(line number, piece)`` in order."""
         try:
             with open(self.path, "rb") as file:
-                for number, line in enumerate(file, 1):
-                    if len(line) <= PIECE_BYTES:
+                number, line = 1, b""
+                # A line may be as long as the file: it is read in parts.
+                while part := file.readline(_READ):
+                    line += part
+                    whole = part.endswith(b"\n")
+                    *pieces, line = split_line(line)
+                    yield from ((number, piece) for piece in pieces)
+                    if whole:
                         yield number, line
-                    else:
-                        yield from ((number, piece) for piece in split_line(line))
+                        number, line = number + 1, b""
+                if line:
+                    yield number, line
         except OSError as error:
             raise InvalidRequest(f"cannot read {self.path}: {error.strerror}", "fetch the URL again") from error
 
@@ -226,46 +234,71 @@ def _match_heading(texts: list[str], wanted: str) -> int:
 
 def _search(pieces: _Pieces, find: str, span: tuple[int, int, int], limit: int) -> dict[str, Any]:
     """The page of matches from an offset on: ``text``, ``next_offset`` (the next match) and ``matches`` (of all)."""
-    first, offset, last = span
-    key = find.casefold()
-    if not key:
+    if not find:
         raise InvalidRequest("find is empty", "give a text that the lines contain")
+    if "\n" in find:
+        raise InvalidRequest("find has a line feed, and lines are searched one by one", "give a part of one line")
+    first, offset, last = span
+    search = _Search(find, offset)
     shown: list[str] = []
-    size = matches = previous = 0
+    size = previous = 0
     next_offset: int | None = None
-    full = False
-    for number, is_match, text in _matching(pieces, key, first, last):
-        matches += is_match
-        if number < offset - CONTEXT or next_offset:
-            continue
+    full = has_match = False
+    for number, is_match, text in search.matching(pieces, first, last):
         line = f"{number}:{text}" if is_match else f"{number}-{text[:_CONTEXT_CHARACTERS]}"
-        full = full or (bool(shown) and (len(shown) >= limit or size + len(line.encode()) > PAGE_BYTES))
+        taken = len(line.encode()) + 4  # with its end, and perhaps a mark before it
+        # The first match is always shown, with what is before it: its offset must lead on.
+        full = full or (has_match and (len(shown) >= limit or size + taken > PAGE_BYTES))
         if full:
-            next_offset = number if is_match else None
+            next_offset = next_offset or (number if is_match else None)
             continue
         if previous and number > previous + 1:
             shown.append("--")
         shown.append(line)
-        size += len(line.encode()) + 4
+        has_match = has_match or is_match
+        size += taken
         previous = number
-    return {"text": "".join(line + "\n" for line in shown), "next_offset": next_offset, "matches": matches}
+    text = "".join(line + "\n" for line in shown)
+    return {"text": text, "next_offset": next_offset, "matches": search.matches}
 
 
-def _matching(pieces: _Pieces, key: str, first: int, last: int) -> Iterator[tuple[int, bool, str]]:
-    """``(number, whether it matches, text)`` of the pieces in a span that match, and of those around them."""
-    before: list[tuple[int, str]] = []
-    after = 0
-    for number, (_, piece) in enumerate(pieces.walk(), 1):
-        if not first <= number <= last:
-            continue
-        text = piece.decode("utf-8", "replace").rstrip("\r\n")
-        if key in text.casefold():
-            for earlier, context in before:
-                yield earlier, False, context
-            yield number, True, text
-            before, after = [], CONTEXT
-        elif after:
-            yield number, False, text
-            after -= 1
-        else:
-            before = [*before, (number, text)][-CONTEXT:]
+class _Search:
+    """Looks for a text, in any case, in the pieces of a span; shows matches from ``offset`` on, and counts all."""
+
+    def __init__(self, find: str, offset: int) -> None:
+        self._key = find.casefold()
+        self._offset = offset
+        self._tail = ""  # of the same line's pieces so far, where a match may begin that ends in the next one
+        self._line = 0
+        self.matches = 0
+
+    def matching(self, pieces: _Pieces, first: int, last: int) -> Iterator[tuple[int, bool, str]]:
+        """``(number, whether it matches, text)`` of the pieces that match, and of those around them."""
+        before: list[tuple[int, str]] = []
+        after = 0
+        for number, (line, piece) in enumerate(pieces.walk(), 1):
+            if number > last:
+                break
+            if number < first:
+                continue
+            text = piece.decode("utf-8", "replace").rstrip("\r\n")
+            is_match = self._is_match(line, text)
+            if is_match and number >= self._offset:
+                for earlier, context in before:
+                    yield earlier, False, context
+                yield number, True, text
+                before, after = [], CONTEXT
+            elif after:
+                yield number, False, text
+                after -= 1
+            else:
+                before = [*before, (number, text)][-CONTEXT:]
+
+    def _is_match(self, line: int, text: str) -> bool:
+        """Whether an occurrence ends in this piece of a line."""
+        joined = (self._tail if line == self._line else "") + text.casefold()
+        self._line = line
+        self._tail = joined[max(0, len(joined) - len(self._key) + 1) :]
+        found = self._key in joined
+        self.matches += found
+        return found

@@ -1,8 +1,11 @@
 """Paging: every page is bounded, and all of them together are the file."""
 
-import random
+import secrets
+import tracemalloc
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cdpfetch import artifacts, reading
 from cdpfetch.errors import CdpFetchError
@@ -58,16 +61,93 @@ def test_the_pages_are_the_file(tmp_path, text, limit):
     assert pages[-1]["total_lines"] == pages[0]["total_lines"]
 
 
-def test_random_texts_page_exactly(tmp_path):
-    chance = random.Random(7)
-    for number in range(30):
-        text = "".join(
-            chance.choice(["a", "é", "漢", "😀", "\n", " ", "word" * 50]) for _ in range(chance.randrange(3000))
-        )
-        make_content(tmp_path / str(number), text)
-        assert (
-            "".join(page["text"] for page in read_all(tmp_path / str(number), limit=chance.randrange(1, 200))) == text
-        )
+# Every kind of line end and almost-line-end, marks, and characters of one to four bytes that join with others.
+BITS = st.sampled_from(
+    [
+        *("\n", "\r\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\ufeff", "\0", "\x1b[31m"),
+        *("a", "e\u0301", "\u0301", "é", "漢", "😀", "👩\u200d🚀", "\u202e", " ", "\t", "word " * 50),
+        *("x" * 2047, "é" * 1024, "漢" * 700, "a" + "😀" * 600, "y" * 9000),
+    ]
+)
+TEXTS = st.one_of(st.text(max_size=300), st.lists(BITS, max_size=15).map("".join))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+@given(text=TEXTS, limit=st.integers(1, 250))
+def test_any_text_pages_exactly(tmp_path, text, limit):
+    root = tmp_path / secrets.token_hex(8)
+    make_content(root, text)
+    pages = read_all(root, limit=limit)
+    assert "".join(page["text"] for page in pages) == text
+    assert all(len(page["text"].encode()) <= 8192 for page in pages)
+    # What an offset counts are pieces: each page has as many as the next offset says, and no more than the limit.
+    ends = [page["next_offset"] for page in pages[:-1]] + [pages[-1]["total_lines"] + 1]
+    counts = [end - page["offset"] for page, end in zip(pages, ends, strict=True)]
+    assert all(0 < count <= min(limit, 200) for count in counts) or text == ""
+    lines = text.split("\n")
+    if all(len(line.encode()) < 2048 for line in lines):
+        assert pages[0]["total_lines"] == len(lines) - (lines[-1] == "")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(data=st.binary(max_size=5000), limit=st.integers(1, 20))
+def test_any_bytes_page_to_their_end(tmp_path, data, limit):
+    root = tmp_path / secrets.token_hex(8)
+    make(root, ("a.txt", "original", data, "text/plain"))
+    pages = read_all(root, limit=limit)
+    text = "".join(page["text"] for page in pages)
+    assert text.replace("\ufffd", "") == data.decode("utf-8", "replace").replace("\ufffd", "")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(
+    lines=st.lists(st.sampled_from(["hit", "miss", "a HIT here", "", "z" * 3000]), max_size=120),
+    limit=st.integers(1, 9),
+)
+def test_each_match_is_shown_once(tmp_path, lines, limit):
+    root = tmp_path / secrets.token_hex(8)
+    make_content(root, "\n".join(lines))
+    pages = read_all(root, find="hit", limit=limit)
+    shown = [
+        int(line.partition(":")[0])
+        for page in pages
+        for line in page["text"].split("\n")
+        if "hit" in line.lower() and ":" in line
+    ]
+    numbers, number = [], 1
+    for line in lines:
+        if "hit" in line.lower():
+            numbers.append(number)
+        number += 2 if len(line) > 2048 else 1
+    assert shown == numbers
+    assert {page["matches"] for page in pages} == {len(numbers)}
+    assert all(len(page["text"].encode()) <= 8192 for page in pages)
+
+
+def test_a_match_across_the_pieces_of_a_line_is_found(tmp_path):
+    make_content(tmp_path, "x" * 2045 + "needle" + "y" * 5000 + "\nnee\ndle\n")
+    page = reading.read(str(tmp_path), ID, find="NEEDLE")
+    assert page["matches"] == 1
+    assert page["text"].splitlines()[1].startswith("2:dley")
+    make_content(tmp_path / "long", "ab" * 3000)
+    assert reading.read(str(tmp_path / "long"), ID, find="ab" * 2000)["matches"] == 2
+
+
+def test_a_text_of_several_lines_is_not_looked_for(tmp_path):
+    make_content(tmp_path, "a\nb\n")
+    with pytest.raises(CdpFetchError, match="line feed"):
+        reading.read(str(tmp_path), ID, find="a\nb")
+
+
+def test_a_long_line_costs_no_memory(tmp_path):
+    make_content(tmp_path, b"x" * 8_000_000)
+    tracemalloc.start()
+    try:
+        page = reading.read(str(tmp_path), ID, offset=3_000)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+    assert (page["total_lines"], page["next_offset"]) == (3_907, 3_004)
 
 
 def test_a_page_is_eighty_lines_by_default(tmp_path):
