@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack
 
-from cdpfetch import aclient, calls, chain, config
+from cdpfetch import aclient, answers, calls, chain, config
 from cdpfetch.document import Outcome, outcome_of
 from cdpfetch.fetchers.contract import Call, Fetcher, Request
 from cdpfetch.fetchers.github import GithubFetcher
@@ -48,7 +48,8 @@ class AsyncClient(aclient.AsyncClient):
         """Fetch URLs at once; one outcome each, in order.  Raises only when the call itself is wrong.
 
         Beside the daemon's options: ``source`` (one fetcher and no other), ``max_age`` (seconds: what was fetched
-        within them comes from disk), ``fresh`` (never from a cache) and ``objective`` (what the content is for).
+        within them comes from disk), ``fresh`` (never from a cache), ``objective`` (what the content is for) and
+        ``prompt`` (a question, which the model of ``[llm]`` answers for each document: ``Document.answer``).
         """
         asked = list(urls)
         return [outcome_of(data) for data in await self.fetch_routed(asked, on_status=on_status, **options)]
@@ -61,8 +62,12 @@ class AsyncClient(aclient.AsyncClient):
         on_document: Callable[[int, dict[str, Any]], None] | None = None,
         **options: Unpack[chain.ChainOptions],
     ) -> list[dict[str, Any]]:
-        """Fetch URLs along the chain as plain document dicts, in order; the callbacks as the blocking client's."""
+        """Fetch URLs along the chain as plain document dicts, in order; the callbacks as the blocking client's.
+
+        With ``prompt`` each document that was fetched has ``answer``, and ``on_document`` gets it then.
+        """
         plain, own = chain.split(options)
+        prompt = answers.checked_question(own["prompt"]) if "prompt" in own else None
         # Raises for what is wrong, before anything leaves.
         root = calls.fetch_fields(self.home, plain)["downloadDir"]
         environ = os.environ if self.environment is None else self.environment
@@ -80,7 +85,16 @@ class AsyncClient(aclient.AsyncClient):
             on_status=status,
         )
         routing = Routing(own.get("source"), float(own.get("max_age", 0.0)), bool(own.get("fresh", False)))
-        return await self._router.fetch(urls, call, routing, on_document)
+        if prompt is None:
+            return await self._router.fetch(urls, call, routing, on_document)
+        documents = await self._router.fetch(urls, call, routing)
+
+        def answered(index: int) -> None:
+            if on_document is not None:
+                on_document(index, documents[index])
+
+        await answers.answer_all(call.config, documents, prompt, environ, answered)
+        return documents
 
 
 def _named(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         max_age: float | None
         fresh: bool | None
         objective: str | None
+        prompt: str | None
 
 
 SOURCES = ("github", "parallel", "jina", "local")
@@ -34,6 +35,7 @@ _OWN: dict[str, tuple[type, ...]] = {
     "max_age": (int, float),
     "fresh": (bool,),
     "objective": (str,),
+    "prompt": (str,),
 }
 # Where keys of hosted services may be, and the settings that make one possible.
 _VARIABLES = ("PARALLEL_API_KEY", "CDPFETCH_PARALLEL_API_KEY", "CDPFETCH_JINA_ENABLED", "CDPFETCH_GITHUB_API_URL")
@@ -63,7 +65,7 @@ def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def needed(urls: Sequence[str], own: Mapping[str, Any], home: Home, environ: Mapping[str, str]) -> bool:
     """Whether a call may concern anything but the daemon; ``own`` are the chain's options."""
-    if own.get("max_age") or own.get("fresh") or _alike(urls):
+    if own.get("max_age") or own.get("fresh") or "prompt" in own or _alike(urls):
         return True
     if "source" in own:
         return bool(own["source"] != "local")

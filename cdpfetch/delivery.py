@@ -50,7 +50,21 @@ def entry_lines(number: int, document: dict[str, Any]) -> list[str]:
     excerpt = document.get("excerpt")
     if excerpt:
         lines.append("   excerpt: " + one_line(excerpt, _EXCERPT_LIMIT))
-    return lines
+    return lines + answer_lines(document)
+
+
+def answer_lines(document: dict[str, Any]) -> list[str]:
+    """The answer to a prompt, or why there is none, for a document that was asked about."""
+    answer = document.get("answer")
+    if not answer:
+        return []
+    notes = [f"   note: {one_line(note)}" for note in answer["truncated"]]
+    if answer["error"]:
+        return [
+            f"   no answer: {one_line(answer['error']['reason'])}",
+            f"   hint: {one_line(answer['error']['hint'], 2048)}",
+        ]
+    return ["   answer:", *(f"   {line}".rstrip() for line in terminal_safe(answer["text"]).split("\n")), *notes]
 
 
 def body_lines(document: dict[str, Any]) -> list[str]:

@@ -143,6 +143,15 @@ class Document:
         return None if self.ok else fetch_error(self._data)
 
     @property
+    def answer(self) -> dict[str, Any] | None:
+        """The answer to the call's ``prompt``: ``{"text", "model", "truncated", "error"}``; None without a prompt.
+
+        ``truncated`` lists what was cut; ``error`` is set, and ``text`` None, where there is no answer.
+        """
+        answer = self._data.get("answer")
+        return None if answer is None else dict(answer)
+
+    @property
     def timings(self) -> dict[str, float]:
         """Milliseconds by phase: queue, navigate, settle, capture, extract, total."""
         return dict(self._data["timings"])

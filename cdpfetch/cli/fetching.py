@@ -49,6 +49,7 @@ def parser() -> Parser:
     add("--max-age", type=seconds, metavar="S", help="take what was fetched within S seconds from disk (default: 0)")
     add("--fresh", action="store_true", help="take nothing from a cache")
     add("--objective", metavar="TEXT", help="what the content is for; a hosted service marks passages for it")
+    add("--prompt", metavar="QUESTION", help="have the model of [llm] answer a question about each document")
     add("--keep-page", action="store_true", help="keep the captured page.html too")
     return made
 
@@ -79,6 +80,8 @@ def _options(given: Namespace) -> dict[str, Any]:
     flags = "screenshot insecure keep_page fresh"
     options = {name: getattr(given, name) for name in f"{names} {flags}".split()}
     options = {name: value for name, value in options.items() if value}
+    if given.prompt is not None:
+        options["prompt"] = given.prompt
     if given.headers:
         headers: dict[str, str] = {}
         for name, value in given.headers:
@@ -113,7 +116,8 @@ class Printer:
                 break
             self._next += 1
             self.progress.clear()
-            self.codes.append(None if ready["ok"] else ready["error"]["code"])
+            error = ready["error"] or (ready.get("answer") or {}).get("error")
+            self.codes.append(error["code"] if error else None)
             self._print(ready)
 
     def _print(self, document: dict[str, Any]) -> None:
@@ -135,6 +139,13 @@ class Printer:
 
         if not document["ok"]:
             complain(fetch_error(document), document["url"])
+            return
+        answer = document.get("answer")
+        if answer is not None:
+            if answer["error"]:
+                complain(CdpFetchError(**answer["error"]), document["url"])
+            else:
+                write_content(answer["text"].encode("utf-8", "replace") + b"\n")
             return
         try:
             data = _content(pick_body(document, self.given.format or "markdown")["path"])

@@ -26,12 +26,12 @@ def warm() -> None:
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:
     """Run one job: ``op`` (page|file), ``path``, ``url``, ``out_dir`` and, optionally, ``content_type``, ``charset``,
-    ``extractor``, ``visible_chars``; or the op ``still`` with ``path``, ``charset`` and ``target`` (still.observe).
+    ``extractor``, ``visible_chars``; or the op ``still``, which only looks (still.observe).
 
     Raises ValueError for a job that can't be understood, OSError for files that can't be read or written.
     """
     if job.get("op") == "still":
-        return still.observe(job["path"], job.get("charset"), job["target"])
+        return still.observe(job["path"], job.get("charset"), job["out_dir"])
     return sanitising.sanitise(extract(job)).save(job["out_dir"])
 
 

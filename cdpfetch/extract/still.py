@@ -5,6 +5,7 @@ For pages that are fetched without a browser.  Nothing is laid out: hidden is wh
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -13,6 +14,7 @@ from typing import Any
 from cdpfetch.extract import charset as charsets
 from cdpfetch.extract import dom
 
+_BODY = {"name": "page.html", "role": "page", "content_type": "text/html"}
 # Below, a page with scripts is taken for one that they fill (visible characters).
 _SHELL_TEXT = 250
 # Below, what says that scripts are needed, or an application's empty root, counts.
@@ -70,10 +72,11 @@ _ADDRESS_MARKS = (
 )
 
 
-def observe(path: str, charset: str | None, target: str) -> dict[str, Any]:
-    """The document in the file ``path``, written as UTF-8 to the new file ``target``, and what can be seen of it.
+def observe(path: str, charset: str | None, out_dir: str) -> dict[str, Any]:
+    """The document in the file ``path``, written as UTF-8 to the new file page.html in ``out_dir``, and what can be
+    seen of it.
 
-    ``charset`` is the header's label.  Returns ``charset`` (the codec), ``notes`` (warnings about it),
+    ``charset`` is the header's label.  Returns ``content`` (that file, as a body), ``charset`` (the codec), ``notes`` (warnings about it),
     ``title``, ``lang``, ``visible`` (characters without white space), ``signals`` (the fields of cdp's Signals) and
     ``shell``: why a browser would show more, or None.  Raises OSError.
     """
@@ -81,13 +84,13 @@ def observe(path: str, charset: str | None, target: str) -> dict[str, Any]:
         data = file.read()
     decoded = charsets.decode(data, charset, hint=charsets.html_hint(data))
     del data
-    with open(target, "x", encoding="utf-8", errors="replace", newline="") as out:
+    with open(os.path.join(out_dir, _BODY["name"]), "x", encoding="utf-8", errors="replace", newline="") as out:
         out.write(decoded.text)
     notes = []
     if decoded.damaged:
         message = f"{decoded.damaged} characters could not be read as {decoded.encoding}"
         notes.append({"code": "charset_damaged", "message": message})
-    return {"charset": decoded.encoding, "notes": notes, **look(decoded.text)}
+    return {"content": _BODY, "charset": decoded.encoding, "notes": notes, **look(decoded.text)}
 
 
 def look(html: str) -> dict[str, Any]:

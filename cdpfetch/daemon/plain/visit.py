@@ -45,8 +45,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_URL = 1 << 16
 # Of the time that is left, looking at a page may take so much.
 _LOOK_SHARE = 0.5
-# The name under which a worker writes a page as UTF-8.
-_DECODED = "page.html"
 
 
 class PlainEngine:
@@ -209,15 +207,14 @@ class PlainVisit:
     async def _page(self, head: ResponseHead, body: Body) -> Landing:
         """The landing of a page; its file is gone afterwards."""
         with tempfile.TemporaryDirectory(dir=self._engine.folder) as folder:
-            target = os.path.join(folder, _DECODED)
             label = charset(head.header("content-type"))
-            job = {"op": "still", "path": body.path, "target": target, "charset": label}
+            job = {"op": "still", "path": body.path, "out_dir": folder, "charset": label}
             seconds = self._limits.end - asyncio.get_running_loop().time()
             try:
                 seen = await self._engine.pool.run(job, max(0.2, seconds * _LOOK_SHARE))
             except ExtractionFailed as error:
                 raise CdpFetchError("no_content", f"the page could not be read: {error.reason}", error.hint) from error
-            html = await in_thread(_read, target)
+            html = await in_thread(_read, os.path.join(folder, "page.html"))
         await in_thread(os.unlink, body.path)
         self._times["captured"] = asyncio.get_running_loop().time()
         notes = [(note["code"], note["message"]) for note in seen["notes"]]

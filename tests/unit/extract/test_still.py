@@ -117,12 +117,12 @@ def test_a_deep_page_and_a_wide_one() -> None:
 )
 def test_a_document_is_decoded_as_its_bytes_say(tmp_path: Path, data: bytes, label: str | None, codec: str) -> None:
     (tmp_path / "in").write_bytes(data)
-    seen = still.observe(str(tmp_path / "in"), label, str(tmp_path / "out"))
+    seen = still.observe(str(tmp_path / "in"), label, str(tmp_path))
     assert codecs_name(seen["charset"]) == codecs_name(codec)
-    assert (tmp_path / "out").read_text("utf-8").endswith("<p>Ж")
+    assert (tmp_path / "page.html").read_text("utf-8").endswith("<p>Ж")
     assert seen["visible"] == 1
     with pytest.raises(FileExistsError):
-        still.observe(str(tmp_path / "in"), label, str(tmp_path / "out"))
+        still.observe(str(tmp_path / "in"), label, str(tmp_path))
 
 
 def codecs_name(name: str) -> str:
