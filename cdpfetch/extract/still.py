@@ -76,9 +76,9 @@ def observe(path: str, charset: str | None, out_dir: str) -> dict[str, Any]:
     """The document in the file ``path``, written as UTF-8 to the new file page.html in ``out_dir``, and what can be
     seen of it.
 
-    ``charset`` is the header's label.  Returns ``content`` (that file, as a body), ``charset`` (the codec), ``notes`` (warnings about it),
-    ``title``, ``lang``, ``visible`` (characters without white space), ``signals`` (the fields of cdp's Signals) and
-    ``shell``: why a browser would show more, or None.  Raises OSError.
+    ``charset`` is the header's label.  Returns ``content`` (that file, as a body), ``charset`` (the codec), ``notes``
+    (warnings about it), ``title``, ``lang``, ``visible`` (characters without white space), ``signals`` (the fields of
+    cdp's Signals) and ``shell``: why a browser would show more, or None.  Raises OSError.
     """
     with open(path, "rb") as file:
         data = file.read()
