@@ -36,6 +36,11 @@ def service() -> Iterator[Fake]:
     loop.close()
 
 
+def visits(site: Site, part: str) -> int:
+    """How often an address with this part was asked for."""
+    return sum(part in path for _, path, _ in list(site.requests))
+
+
 def test_a_private_address_is_told_to_no_service(command: Command, site: Site, service: Fake) -> None:
     config = Path(command.home.config)
     before = config.read_text()
@@ -55,12 +60,11 @@ def test_a_private_address_is_told_to_no_service(command: Command, site: Site, s
 def test_a_second_fetch_within_the_age_asks_no_server(command: Command, site: Site) -> None:
     url = site.url("/page?word=cached")
     (first,) = command("fetch", "--json", url).documents
-    asked = len(site.requests)
     ended = command("fetch", "--json", "--max-age", "600", url + "#part", url)
     assert [document["fetch_id"] for document in ended.documents] == [first["fetch_id"]] * 2
     assert [document["url"] for document in ended.documents] == [url + "#part", url]
     assert ended.documents[0]["facts"][-1].startswith("cached ")
-    assert len(site.requests) == asked
+    assert visits(site, "word=cached") == 1
     assert "   cached " in command("fetch", "--max-age", "600", url).out
     (fresh,) = command("fetch", "--json", "--max-age", "600", "--fresh", url).documents
     (other,) = command("fetch", "--json", "--max-age", "600", "--format", "text", url).documents
@@ -70,13 +74,12 @@ def test_a_second_fetch_within_the_age_asks_no_server(command: Command, site: Si
 def test_a_failure_is_never_taken_from_disk(command: Command, site: Site) -> None:
     url = site.url("/missing?cache")
     command("fetch", "--max-age", "600", url)
-    asked = len(site.requests)
     assert command("fetch", "--max-age", "600", url).status == 1
-    assert len(site.requests) > asked
+    assert visits(site, "/missing?cache") == 2
 
 
 def test_urls_that_are_one_are_visited_once(command: Command, site: Site) -> None:
     url = site.url("/page?word=once")
     ended = command("fetch", "--json", url, url + "#a", url)
     assert [document["url"] for document in ended.documents] == [url, url + "#a", url]
-    assert sum("word=once" in str(request) for request in site.requests) == 1
+    assert visits(site, "word=once") == 1
