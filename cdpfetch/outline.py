@@ -153,7 +153,7 @@ def _setext() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _fence() -> re.Pattern[str]:
-    return re.compile(r"^[ \t]*(?:>[ \t]?)*(?:[-*+][ \t]+)?(`{3,}|~{3,})(.*)$")
+    return re.compile(r"^[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
 
 
 @lru_cache(maxsize=1)

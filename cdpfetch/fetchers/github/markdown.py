@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from cdpfetch.fetchers.github import fields
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z?$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_FENCE = re.compile(r"^((?:[ \t]|>)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(`{3,}|~{3,})(.*)$")
 _ATX = re.compile(r"^ {0,3}(#{1,6})(?=[ \t]|$)")
 _SETEXT = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _NO_TEXT = re.compile(r"^(?: {4}|\t| {0,3}(?:>|#|\||[-*+][ \t]|\d{1,9}[.)][ \t]|```|~~~)|\s*$)")
@@ -145,65 +145,75 @@ def embed(text: str, level: int) -> str:
     Its headings go below that one (at most six deep), an open fence is closed, and HTML comments, which no reader of
     the page sees, are left out.
     """
-    text = _without_comments(text.replace("\r\n", "\n").replace("\r", "\n"))
-    out: list[str] = []
-    fence = ""
-    for row in text.split("\n"):
+    embedder = _Embedder(level)
+    for row in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        embedder.feed(row)
+    embedder.close_fence()
+    return "\n".join(embedder.out).strip("\n")
+
+
+class _Embedder:
+    """Takes one line after the other; ``out`` are those that are shown."""
+
+    def __init__(self, level: int) -> None:
+        self.out: list[str] = []
+        self._level = level
+        self._fence = ""  # the mark that opened the code block that we are in
+        self._prefix = ""  # what stood before it: blanks, quote marks, the mark of a list
+        self._hidden = False  # whether we are in a comment
+
+    def feed(self, row: str) -> None:
+        """Take a line."""
+        if self._fence and self._has_left(row):
+            self.close_fence()
+        if self._fence:
+            mark = _FENCE.match(row)
+            self.out.append(row)
+            if mark and mark[2][0] == self._fence[0] and len(mark[2]) >= len(self._fence) and not mark[3].strip():
+                self._fence = ""
+            return
+        if not self._hidden and self._opens(row):
+            self.out.append(row)
+            return
+        was_hidden = self._hidden
+        shown, self._hidden = _visible(row, was_hidden)
+        if shown.strip() or not (was_hidden or "<!--" in row):
+            self._place(shown)
+
+    def _opens(self, row: str) -> bool:
         mark = _FENCE.match(row)
-        if fence:
-            if mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip():
-                fence = ""
-            out.append(row)
-        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
-            fence = mark[1]
-            out.append(row)
-        else:
-            _place(out, row, level)
-    if fence:
-        out.append(fence)
-    return "\n".join(out).strip("\n")
+        if not mark or (mark[2][0] == "`" and "`" in mark[3]):
+            return False
+        self._fence, self._prefix = mark[2], mark[1]
+        return True
 
+    def _has_left(self, row: str) -> bool:
+        """Whether a line is outside of the quotation or list in which the code block began, which ends it."""
+        if ">" in self._prefix:
+            return not row.lstrip().startswith(">")
+        return bool(self._prefix.strip()) and bool(row.strip()) and not row[0].isspace()
 
-def _place(out: list[str], row: str, level: int) -> None:
-    """Append one line outside of fences, a heading at its level below ours."""
-    heading = _ATX.match(row)
-    if heading:
-        depth = min(6, level + len(heading[1]))
-        out.append("#" * depth + row[heading.end() :])
-        return
-    under = _SETEXT.match(row)
-    if under and out and not _NO_TEXT.match(out[-1]):
-        start = len(out) - 1  # the heading is the whole paragraph above
-        while start and not _NO_TEXT.match(out[start - 1]):
+    def close_fence(self) -> None:
+        """End a code block that is open, where it began."""
+        if self._fence:
+            self.out.append(re.sub(r"[^\s>]", " ", self._prefix) + self._fence)
+            self._fence = ""
+
+    def _place(self, row: str) -> None:
+        """Show one line outside of code, a heading at its level below ours."""
+        heading = _ATX.match(row)
+        if heading:
+            self.out.append("#" * min(6, self._level + len(heading[1])) + row[heading.end() :])
+            return
+        under = _SETEXT.match(row)
+        if not under or not self.out or _NO_TEXT.match(self.out[-1]):
+            self.out.append(row)
+            return
+        start = len(self.out) - 1  # the heading is the whole paragraph above
+        while start and not _NO_TEXT.match(self.out[start - 1]):
             start -= 1
-        words = " ".join(" ".join(out[start:]).split())
-        del out[start:]
-        out.append("#" * min(6, level + (1 if under[1][0] == "=" else 2)) + " " + words)
-        return
-    out.append(row)
-
-
-def _without_comments(text: str) -> str:
-    """Without ``<!-- … -->`` outside of code; one that is never closed hides all that follows, as on the page."""
-    if "<!--" not in text:
-        return text
-    kept: list[str] = []
-    fence, hidden = "", False
-    for row in text.split("\n"):
-        mark = None if hidden else _FENCE.match(row)
-        if fence:
-            closes = mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip()
-            fence = "" if closes else fence
-            kept.append(row)
-        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
-            fence = mark[1]
-            kept.append(row)
-        else:
-            shown, was_hidden = row, hidden
-            shown, hidden = _visible(row, hidden)
-            if shown.strip() or not (was_hidden or "<!--" in row):
-                kept.append(shown)
-    return "\n".join(kept)
+        words = " ".join(" ".join(self.out[start:]).split())
+        self.out[start:] = ["#" * min(6, self._level + (1 if under[1][0] == "=" else 2)) + " " + words]
 
 
 def _visible(row: str, hidden: bool) -> tuple[str, bool]:
