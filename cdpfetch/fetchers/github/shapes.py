@@ -34,10 +34,10 @@ class Shape:
 
     ``kind`` names it (``issue``, ``file`` ...); ``rest`` holds what is left of the path, decoded (a ref and a path,
     whose border only GitHub knows; a tag; a range); ``number`` is an issue's, a run's ...; ``suffix`` is ``diff`` or
-    ``patch``; ``query`` and ``fragment`` are the URL's.
+    ``patch``; ``query`` is the URL's.
     """
 
-    __slots__ = ("fragment", "kind", "number", "owner", "query", "repo", "rest", "suffix")
+    __slots__ = ("kind", "number", "owner", "query", "repo", "rest", "suffix")
 
     def __init__(self, kind: str, owner: str = "", repo: str = "", **more: Any) -> None:
         self.kind = kind
@@ -47,7 +47,6 @@ class Shape:
         self.number: int = more.get("number", 0)
         self.suffix: str = more.get("suffix", "")
         self.query: Mapping[str, str] = more.get("query", {})
-        self.fragment: str = more.get("fragment", "")
 
     def __repr__(self) -> str:
         return f"<Shape {self.kind} {self.name} {self.number or ''} {'/'.join(self.rest)} {self.suffix}>"
@@ -65,8 +64,7 @@ class Shape:
 
 def parse(href: str, hosts: Hosts) -> Shape | None:
     """The shape of a canonical URL on one GitHub, or None."""
-    head, _, fragment = href.partition("#")
-    head, _, query = head.partition("?")
+    head, _, query = href.partition("#")[0].partition("?")
     authority = authority_of(head)
     scheme, _, rest = head.partition("://")
     if scheme not in ("http", "https") or "@" in rest.partition("/")[0]:
@@ -79,8 +77,7 @@ def parse(href: str, hosts: Hosts) -> Shape | None:
         if authority + path == prefix or (authority + path).startswith(prefix + "/"):
             segments = _segments((authority + path)[len(prefix) :])
             found = _PARTS[part](segments, _query(query)) if segments else None
-            if found is not None:
-                found.fragment = decoded(fragment) or ""
+            if found is not None or "/" in prefix:  # what lies below a path of its own is nothing else
                 return found
     return None
 

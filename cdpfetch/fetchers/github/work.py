@@ -12,7 +12,7 @@ from urllib.parse import quote
 from cdpfetch import artifacts, httpclient
 from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers.github.api import OCTETS, Api
-from cdpfetch.fetchers.github.failures import RateLimited
+from cdpfetch.fetchers.github.failures import NotFound, RateLimited
 from cdpfetch.fetchers.github.shapes import Shape
 
 T = TypeVar("T")
@@ -52,15 +52,22 @@ class Work:
         """The repository's page."""
         return f"{self.api.hosts.web}/{self.shape.name}"
 
-    async def optional(self, work: Coroutine[Any, Any, T], instead: T, what: str) -> T:
-        """A result that the document can do without: a failure is a warning."""
+    async def optional(self, work: Coroutine[Any, Any, T], instead: T, what: str, *, may_lack: bool = False) -> T:
+        """A result that the document can do without: a failure is a warning, unless nothing is there that may lack."""
         try:
             return await work
         except RateLimited:
             raise
-        except CdpFetchError as error:
-            self.warnings.append(("incomplete", f"{what} could not be read: {error.reason}"))
+        except NotFound as error:
+            if not may_lack:
+                self._lacks(what, error)
             return instead
+        except CdpFetchError as error:
+            self._lacks(what, error)
+            return instead
+
+    def _lacks(self, what: str, error: CdpFetchError) -> None:
+        self.warnings.append(("incomplete", f"{what} could not be read: {error.reason}"))
 
     async def save(self, url: str, name: str, accept: str = OCTETS) -> Saved:
         """Stream a file into the document's directory; it is a body once it is added to the draft.

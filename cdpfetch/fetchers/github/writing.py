@@ -46,7 +46,7 @@ def commit(work: Work, rendered: Rendered, url: str, index_root: str) -> dict[st
     document["facts"] = facts[:_FACTS]
     notes = [*rendered.warnings, *work.warnings]
     document["warnings"] = [{"code": code, "message": clean(message)[0]} for code, message in notes]
-    if any(code in ("incomplete", "truncated") for code, _ in notes):
+    if any(code == "incomplete" for code, _ in notes):
         document["verdict"] = "partial"
     return work.draft.commit(document, index_root=index_root)
 

@@ -42,7 +42,7 @@ async def _raw(work: Work, url: str) -> Rendered:
     name = path.rpartition("/")[2]
     stored = keep_saved(work, name, await work.save(url, name, "*/*"))
     place = render.Place(work.shape.name, ref, path, url)
-    return render.file(place, stored.known, stored.size, stored.sha256, work.shape.fragment, stored.head)
+    return render.file(place, stored.known, stored.size, stored.sha256, stored.head)
 
 
 async def tree(work: Work) -> Rendered:
@@ -112,7 +112,7 @@ async def _file(work: Work, place: render.Place, data: Json) -> Rendered:
         stored = keep_saved(work, name, await _download(work, place, data, name))
     if stored.size == 0 and size:
         raise CdpFetchError("download_failed", f"GitHub sent nothing of a file of {human_bytes(size)}", "try again")
-    return render.file(place, stored.known, stored.size, stored.sha256, work.shape.fragment, stored.head)
+    return render.file(place, stored.known, stored.size, stored.sha256, stored.head)
 
 
 def _inside(data: Json) -> bytes | None:

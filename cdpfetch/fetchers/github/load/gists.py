@@ -55,7 +55,7 @@ async def file(work: Work) -> Rendered:
     stored = await _keep(work, found)
     url = fields.text(data, "html_url")
     place = render_files.Place(f"{fields.login(data, 'owner')}/{number}", revision, fields.text(found, "filename"), url)
-    return render_files.file(place, stored.known, stored.size, stored.sha256, work.shape.fragment, stored.head)
+    return render_files.file(place, stored.known, stored.size, stored.sha256, stored.head)
 
 
 def _files(data: Json) -> list[Json]:

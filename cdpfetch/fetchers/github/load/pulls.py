@@ -22,14 +22,14 @@ async def pull(work: Work, issue: dict[str, Any] | None = None) -> Rendered:
     path, thread = f"{work.repo}/pulls/{number}", f"{work.repo}/issues/{number}"
     data, known = await together(
         work.api.record(path),
-        work.optional(work.api.record(thread), {}, "its reactions") if issue is None else _given(issue),
+        work.optional(work.api.record(thread), {}, "its reactions", may_lack=True) if issue is None else _given(issue),
     )
     comments, reviews, inline, files, events = await together(
         work.api.listing(f"{thread}/comments", MAX_COMMENTS),
         work.optional(work.api.listing(f"{path}/reviews", MAX_REVIEWS), NOTHING, "its reviews"),
         work.optional(work.api.listing(f"{path}/comments", MAX_INLINE), NOTHING, "its inline comments"),
         work.optional(work.api.listing(f"{path}/files", changes.MAX_FILES), NOTHING, "its files"),
-        work.optional(work.api.listing(f"{thread}/timeline", MAX_EVENTS), NOTHING, "what refers to it"),
+        work.optional(work.api.listing(f"{thread}/timeline", MAX_EVENTS), NOTHING, "what refers to it", may_lack=True),
     )
     patch, cut = await patch_of(work, path, files.items)
     parts = render.Parts(known, comments.items, reviews.items, inline.items, files.items, events.items)

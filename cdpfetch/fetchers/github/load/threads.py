@@ -19,7 +19,7 @@ async def issue(work: Work, data: dict[str, Any]) -> Rendered:
     path = f"{work.repo}/issues/{work.shape.number}"
     comments, events = await together(
         work.api.listing(f"{path}/comments", MAX_COMMENTS) if data.get("comments") else _none(),
-        work.optional(work.api.listing(f"{path}/timeline", MAX_EVENTS), NOTHING, "what refers to it"),
+        work.optional(work.api.listing(f"{path}/timeline", MAX_EVENTS), NOTHING, "what refers to it", may_lack=True),
     )
     notes = (("truncated", f"only the first {len(comments.items)} comments are shown"),) if comments.more else ()
     return render.issue(data, comments.items, events.items, work.shape.name, notes)

@@ -14,7 +14,6 @@ from cdpfetch.fetchers.github.render.repository import is_markdown
 from cdpfetch.invisible import clean
 
 _SAMPLE = 1 << 16
-_LINES = re.compile(r"L(\d{1,7})(?:C\d+)?(?:-L?(\d{1,7})(?:C\d+)?)?$")
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _POINTER_SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
 
@@ -70,7 +69,7 @@ class Place(NamedTuple):
     url: str
 
 
-def file(place: Place, known: Nature, size: int, sha256: str, fragment: str, head: bytes) -> Rendered:
+def file(place: Place, known: Nature, size: int, sha256: str, head: bytes) -> Rendered:
     """The document of a file whose body is written apart."""
     facts = [f"at {place.ref}" if place.ref else "", human_bytes(size)]
     warnings: list[tuple[str, str]] = []
@@ -80,13 +79,9 @@ def file(place: Place, known: Nature, size: int, sha256: str, fragment: str, hea
         lines = known.text.split("\n")
         total = len(lines) - (lines[-1] == "")
         facts.append(count(total, "line"))
-        first, last = span(fragment)
-        if first and first <= total:
-            facts.append(f"lines {first}-{min(last, total)} asked for" if last > first else f"line {first} asked for")
-            excerpt = first_line("\n".join(lines[first - 1 : last]))
         if known.role == "content":
             headings = tuple(outline.outline(known.text))
-            excerpt = excerpt or outline.excerpt(known.text)
+            excerpt = outline.excerpt(known.text)
         elif removed := clean(known.text)[1]:
             message = f"the file is literal and holds invisible characters ({removed}): distrust what you cannot see"
             warnings.append(("invisible_characters", message))
@@ -108,12 +103,3 @@ def file(place: Place, known: Nature, size: int, sha256: str, fragment: str, hea
         excerpt=excerpt,
         outline=headings,
     )
-
-
-def span(fragment: str) -> tuple[int, int]:
-    """First and last line that a fragment (``L10``, ``L10-L20``) asks for; zeros when it asks for none."""
-    found = _LINES.match(fragment)
-    if not found:
-        return 0, 0
-    first, last = int(found[1]), int(found[2] or found[1])
-    return min(first, last), max(first, last)

@@ -31,8 +31,8 @@ async def test_code_is_source_exactly(caller):
         link = hub.url + "/octo/demo/blob/main/src/lamp.py"
     assert body_of(document, "source") == ("lamp.py", "text/x-python", CODE)
     assert (document["kind"], document["title"], document["link"]) == ("github.file", "octo/demo: src/lamp.py", link)
-    assert document["facts"] == ["at main", "49 B", "5 lines", "lines 4-5 asked for"]
-    assert document["excerpt"] == "def dawn(): return time.time()"
+    assert document["facts"] == ["at main", "49 B", "5 lines"]
+    assert document["excerpt"] == "import time def dawn(): return time.time()"
     assert (document["bytes"], document["sha256"]) == (len(CODE), hashlib.sha256(CODE).hexdigest())
     assert document["bodies"][0]["lines"] == 5
     view = Document(document)

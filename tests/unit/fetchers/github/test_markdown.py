@@ -12,7 +12,7 @@ from cdpfetch.fetchers.github import fields
 from cdpfetch.fetchers.github.load.refs import splits
 from cdpfetch.fetchers.github.markdown import bullets, code, count, embed, fenced, line, link, table, when
 from cdpfetch.fetchers.github.render.changes import cut
-from cdpfetch.fetchers.github.render.files import nature, span
+from cdpfetch.fetchers.github.render.files import nature
 from cdpfetch.outline import outline
 
 
@@ -135,18 +135,6 @@ def test_a_patch_is_cut_where_a_file_ends():
     assert cut(patch, len(patch)) == patch
     assert cut(patch, len(patch) - 2) == b"diff --git a b\n+1\n+2\n"
     assert cut(patch, 19) == b"diff --git a b\n+1\n"
-
-
-def test_lines_that_a_fragment_asks_for():
-    assert [span(text) for text in ("L3", "L3-L9", "L9-L3", "L3C1-L9C4", "L3-9", "usage", "")] == [
-        (3, 3),
-        (3, 9),
-        (3, 9),
-        (3, 9),
-        (3, 9),
-        (0, 0),
-        (0, 0),
-    ]
 
 
 @given(st.text(max_size=20), st.binary(max_size=300), st.booleans())

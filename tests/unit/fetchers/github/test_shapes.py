@@ -26,9 +26,9 @@ GIST = "aa5a315d61ae9438b18d"
         (REPO, "repository", {}),
         (REPO + "/", "repository", {}),
         (REPO + ".git", "repository", {}),
-        (REPO + "?tab=readme-ov-file#usage", "repository", {"fragment": "usage"}),
+        (REPO + "?tab=readme-ov-file#usage", "repository", {}),
         ("http://www.github.com/octo/demo", "repository", {}),
-        (REPO + "/blob/main/src/a.py#L3-L9", "file", {"rest": ("main", "src", "a.py"), "fragment": "L3-L9"}),
+        (REPO + "/blob/main/src/a.py#L3-L9", "file", {"rest": ("main", "src", "a.py")}),
         (REPO + "/blob/main/a%20b%C3%A9.md", "file", {"rest": ("main", "a bé.md")}),
         (REPO + "/raw/main/a.py", "file", {"rest": ("main", "a.py"), "suffix": "raw"}),
         (
@@ -146,6 +146,7 @@ def test_the_hosts_follow_from_the_address_of_the_api():
     assert parse("https://git.corp.example/api/v3/repos/a/b/contents/x", enterprise) == Shape(
         "contents", "a", "b", rest=("x",)
     )
+    assert parse("https://git.corp.example/api/v3/issues", enterprise) is None
     assert parse("https://github.com/a/b", enterprise) is None
     cloud = hosts_of("https://api.octo.ghe.com")
     assert (cloud.web, cloud.graphql) == ("https://octo.ghe.com", "https://api.octo.ghe.com/graphql")

@@ -1,0 +1,50 @@
+"""The command and GitHub: a page of its own goes to the API, without a daemon; what the API lacks goes to the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+
+from commands import Command
+from fake_github import comment, github, issue
+
+SECRET = "ghp_s3cr3tK77"
+
+
+async def test_an_issue_without_a_daemon_and_without_the_token_in_what_is_left(tmp_path):
+    command = Command(tmp_path / "home", [])
+    async with github() as hub:
+        command.environment |= {"CDPFETCH_GITHUB_API_URL": hub.api, "GH_TOKEN": SECRET}
+        hub.add("/repos/octo/demo/issues/12", issue())
+        hub.add_list("/repos/octo/demo/issues/12/comments", [comment(1, "Seen here, too.")])
+        hub.add_file("lamp.py", b"lit = True\n")
+        urls = [f"{hub.url}/octo/demo/issues/12", f"{hub.url}/octo/demo/blob/main/lamp.py"]
+        found = await asyncio.to_thread(command, "fetch", "--json", *urls)
+        printed = await asyncio.to_thread(command, "fetch", "--print", "--format", "source", urls[1])
+        failed = await asyncio.to_thread(command, "fetch", "--source", "github", f"{hub.url}/octo/demo/issues/99")
+        assert {seen.headers["authorization"] for seen in hub.seen} == {f"Bearer {SECRET}"}
+    assert found.status == 0, found.err
+    documents = [json.loads(row) for row in found.out.splitlines()]
+    assert [document["kind"] for document in documents] == ["github.issue", "github.file"]
+    assert [document["url"] for document in documents] == urls
+    assert printed.out == "lit = True\n"
+    assert failed.status == 1
+    assert "github: GitHub answered 404 Not Found" in failed.out
+    page = await asyncio.to_thread(command, "read", documents[0]["fetch_id"], "--find", "seen here")
+    assert "Seen here, too." in page.out
+    assert not os.path.exists(command.home.pidfile)
+    left = [os.path.join(folder, name) for folder, _, names in os.walk(tmp_path) for name in names]
+    for path in left:
+        with open(path, "rb") as file:
+            assert SECRET.encode() not in file.read()
+    assert SECRET not in found.out + found.err + failed.out + failed.err
+
+
+def test_what_the_api_refuses_is_fetched_by_the_browser(own, site):
+    own.environment |= {"CDPFETCH_GITHUB_API_URL": site.url("/api/v3")}
+    found = own("fetch", "--json", site.url("/octo/demo/issues/99"), site.url("/page"))
+    refused, page = (json.loads(row) for row in found.out.splitlines())
+    assert [attempt["source"] for attempt in refused["attempts"]] == ["github", "local"]
+    assert refused["error"]["code"] == "http_error"
+    assert (page["ok"], page["source"]) == (True, "local")
