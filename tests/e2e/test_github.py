@@ -1,9 +1,8 @@
-"""The command and GitHub: a page of its own goes to the API, without a daemon; what the API lacks goes to the browser."""
+"""The command and GitHub: its pages come by the API, without a daemon; what the API lacks goes to the browser."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 
 from commands import Command
@@ -12,10 +11,11 @@ from fake_github import comment, github, issue
 SECRET = "ghp_s3cr3tK77"
 
 
-async def test_an_issue_without_a_daemon_and_without_the_token_in_what_is_left(tmp_path):
+async def test_an_issue_without_a_daemon_and_without_the_token_in_what_is_left(tmp_path, monkeypatch):
     command = Command(tmp_path / "home", [])
     async with github() as hub:
-        command.environment |= {"CDPFETCH_GITHUB_API_URL": hub.api, "GH_TOKEN": SECRET}
+        command.configure(f'[github]\napi_url = "{hub.api}"\n')
+        monkeypatch.setenv("GH_TOKEN", SECRET)
         hub.add("/repos/octo/demo/issues/12", issue())
         hub.add_list("/repos/octo/demo/issues/12/comments", [comment(1, "Seen here, too.")])
         hub.add_file("lamp.py", b"lit = True\n")
@@ -25,7 +25,7 @@ async def test_an_issue_without_a_daemon_and_without_the_token_in_what_is_left(t
         failed = await asyncio.to_thread(command, "fetch", "--source", "github", f"{hub.url}/octo/demo/issues/99")
         assert {seen.headers["authorization"] for seen in hub.seen} == {f"Bearer {SECRET}"}
     assert found.status == 0, found.err
-    documents = [json.loads(row) for row in found.out.splitlines()]
+    documents = found.documents
     assert [document["kind"] for document in documents] == ["github.issue", "github.file"]
     assert [document["url"] for document in documents] == urls
     assert printed.out == "lit = True\n"
@@ -42,9 +42,9 @@ async def test_an_issue_without_a_daemon_and_without_the_token_in_what_is_left(t
 
 
 def test_what_the_api_refuses_is_fetched_by_the_browser(own, site):
-    own.environment |= {"CDPFETCH_GITHUB_API_URL": site.url("/api/v3")}
+    own.configure(f'[network]\nallow = ["{site.netloc}"]\n[github]\napi_url = "{site.url("/api/v3")}"\n')
     found = own("fetch", "--json", site.url("/octo/demo/issues/99"), site.url("/page"))
-    refused, page = (json.loads(row) for row in found.out.splitlines())
+    refused, page = found.documents
     assert [attempt["source"] for attempt in refused["attempts"]] == ["github", "local"]
     assert refused["error"]["code"] == "http_error"
     assert (page["ok"], page["source"]) == (True, "local")
