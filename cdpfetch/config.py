@@ -10,7 +10,7 @@ import os
 from typing import Any, NamedTuple
 
 from cdpfetch.errors import ConfigError
-from cdpfetch.rules import Choice, Flag, Network, Number, Path, Rule, Text, Texts, Whole
+from cdpfetch.rules import Choice, Flag, Location, Network, Number, Path, Rule, Text, Texts, Whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Browser(NamedTuple):
     headless_idle: float = 60.0
     locale: str | None = None
     proxy: str | None = None
+    proxy_pac: str | None = None
     cdp_url: str | None = None
 
 
@@ -61,7 +62,8 @@ class Challenge(NamedTuple):
 
 class NetworkAccess(NamedTuple):
     """``[network]``: hosts, host:port, *.suffix and CIDRs that may be reached though private, or never; whether
-    http addresses are tried by https first; whether only known addresses are fetched, and which are from the start.
+    http addresses are tried by https first; whether only known addresses are fetched, and which are from the
+    start; a PEM file of authorities that are believed beside the usual ones.
     """
 
     allow: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ class NetworkAccess(NamedTuple):
     https_upgrade: bool = False
     require_known_url: bool = False
     known_urls: tuple[str, ...] = ()
+    ca_bundle: str | None = None
 
 
 class Artifacts(NamedTuple):
@@ -159,6 +162,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "headless_idle": Number(0, 86400),
         "locale": Text(),
         "proxy": Text("http", "https", "socks5"),
+        "proxy_pac": Location(),
         "cdp_url": Text("ws", "wss", "http", "https"),
     },
     "fetch": {
@@ -183,6 +187,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "https_upgrade": Flag(),
         "require_known_url": Flag(),
         "known_urls": Texts("http"),
+        "ca_bundle": Path(),
     },
     "artifacts": {
         "max_age_days": Number(0, 36500),

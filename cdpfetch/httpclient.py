@@ -18,6 +18,7 @@ from typing import Any, cast
 import httpcore
 import httpx
 
+from cdpfetch import certificates
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
 from cdpfetch.httperrors import MAX_REDIRECTS, reported, too_large
@@ -70,6 +71,7 @@ def open_client(
         _Gate(policy, trusted, resolver or Resolver()),
         Proxies(config.browser.proxy, os.environ if environ is None else environ),
         dict(secrets or {}),
+        config.network.ca_bundle,
     )
     return Client(
         transport=transport,
@@ -184,8 +186,9 @@ class _Backend(httpcore.AsyncNetworkBackend):
 class _Transport(httpx.AsyncBaseTransport):
     """Sends requests over judged connections."""
 
-    def __init__(self, gate: _Gate, proxies: Proxies, secrets: dict[str, str]) -> None:
+    def __init__(self, gate: _Gate, proxies: Proxies, secrets: dict[str, str], ca_bundle: str | None) -> None:
         self._gate = gate
+        self._ca_bundle = ca_bundle
         self._proxies = proxies
         self._secrets = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in secrets.items()]
         # Scheme and proxy ("" is none) -> the pool, made by the first request that needs it.
@@ -220,7 +223,7 @@ class _Transport(httpx.AsyncBaseTransport):
                 proxy = None
         key = (origin.scheme, "" if proxy is None else str(proxy.url))
         if key not in self._pools:
-            self._pools[key] = self._make_pool(proxy, _tls() if origin.scheme == "https" else None)
+            self._pools[key] = self._make_pool(proxy, _tls(self._ca_bundle) if origin.scheme == "https" else None)
         return self._pools[key]
 
     def _make_pool(self, proxy: httpx.Proxy | None, context: ssl.SSLContext | None) -> httpcore.AsyncConnectionPool:
@@ -236,7 +239,11 @@ class _Transport(httpx.AsyncBaseTransport):
                 url, proxy_auth=proxy.raw_auth, ssl_context=context, max_connections=_CONNECTIONS
             )
         return httpcore.AsyncHTTPProxy(
-            url, proxy_auth=proxy.raw_auth, ssl_context=context, max_connections=_CONNECTIONS
+            url,
+            proxy_auth=proxy.raw_auth,
+            ssl_context=context,
+            proxy_ssl_context=_tls(self._ca_bundle) if url.scheme == b"https" else None,
+            max_connections=_CONNECTIONS,
         )
 
     async def aclose(self) -> None:
@@ -246,11 +253,13 @@ class _Transport(httpx.AsyncBaseTransport):
         await self._gate.resolver.close()
 
 
-@functools.lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    """httpx's authorities (or those of SSL_CERT_FILE), and those that this machine's owner has installed."""
+@functools.lru_cache(maxsize=4)
+def _tls(ca_bundle: str | None) -> ssl.SSLContext:
+    """httpx's authorities (or those of SSL_CERT_FILE), those that this machine's owner has installed, and a file's."""
     context = httpx.create_ssl_context()
     context.load_default_certs()
+    if ca_bundle is not None:
+        certificates.add(context, ca_bundle)
     return context
 
 

@@ -80,14 +80,14 @@ class Judge:
             raise refusal(target, verdict)
         good = [address for address in found if policy.judge_address(target, address).allowed]
         if target.port in self._own_ports:
-            good = [address for address in good if not _is_own(address)]
+            good = [address for address in good if not is_own(address)]
         if not good:
             raise _own_port(target)
         # What this machine calls itself is another machine to a proxy.
-        return Route(target, () if by_name and not all(map(_is_own, good)) else tuple(good))
+        return Route(target, () if by_name and not all(map(is_own, good)) else tuple(good))
 
 
-def _is_own(address: str) -> bool:
+def is_own(address: str) -> bool:
     """Whether an address leads to this machine, or can't be told."""
     parsed = addresses.parse(address)
     return parsed is None or addresses.classify(parsed).kind in _OWN_KINDS

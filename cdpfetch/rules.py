@@ -60,6 +60,17 @@ class Path(Rule):
         return path or None
 
 
+class Location(Rule):
+    """An http(s) URL or an absolute path, ``~`` allowed; empty means unset (None)."""
+
+    allowed = "http://..., https://... or an absolute path"
+
+    def check(self, key: str, value: Any, where: str) -> str | None:
+        if isinstance(value, str) and "://" in value:
+            return Text("http", "https").check(key, value, where)
+        return Path().check(key, value, where)
+
+
 class Choice(Rule):
     """One of a few words."""
 

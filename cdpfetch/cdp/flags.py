@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 # What keeps a resident browser quiet, cheap and free of dialogs of its own.
 _COMMON = (
@@ -127,6 +128,7 @@ def headed(
     no_sandbox: bool = False,
     locale: str | None = None,
     proxy: str | None = None,
+    proxy_pac: str | None = None,
     url: str | None = None,
     extra: Sequence[str] = (),
 ) -> list[str]:
@@ -140,6 +142,8 @@ def headed(
         argv += [f"--lang={locale}", f"--accept-lang={locale}"]
     if proxy:
         argv.append(f"--proxy-server={proxy}")
+    if proxy_pac:
+        argv.append(f"--proxy-pac-url={proxy_pac if '://' in proxy_pac else Path(proxy_pac).as_uri()}")
     if no_sandbox:
         argv.append("--no-sandbox")
     return [*argv, *extra, *([url] if url else [])]

@@ -11,13 +11,14 @@ import socket
 import time
 from collections.abc import Callable
 
+from cdpfetch import certificates, paths, retention
 from cdpfetch import config as settings
-from cdpfetch import paths, retention
 from cdpfetch._version import __version__
 from cdpfetch.daemon import activation
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.fetch import FetchService
 from cdpfetch.daemon.guard.guard import Guard
+from cdpfetch.daemon.guard.pac.ways import Pac
 from cdpfetch.daemon.guard.upstream import Upstream
 from cdpfetch.daemon.handlers import Handlers
 from cdpfetch.daemon.interactive import Interactive
@@ -31,7 +32,9 @@ from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.daemon.walls import Walls
 from cdpfetch.daemon.watch import Watch
+from cdpfetch.errors import ConfigError
 from cdpfetch.extract.pool import ExtractPool
+from cdpfetch.resolver import Resolver
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +59,7 @@ class App:
         self._config = config
         self._stop = asyncio.Event()  # set when the daemon is to end
         self._drain = True  # whether requests under way may finish, set with _stop
-        self.guard = guard or Guard(upstream=Upstream.of(config.browser.proxy, os.environ))
+        self.guard = guard or _guard(config)
         self.sessions = Sessions(home.sessions)
         self.lanes = Lanes(
             config.network.allow,
@@ -80,6 +83,7 @@ class App:
             os.path.join(home.artifacts, ".plain"),
             self.supervisor.chrome_version,
             config.browser.locale,
+            config.network.ca_bundle,
         )
         opener = Opener(home, self.supervisor.profile_dir)
         self.interactive = Interactive(opener, config, self.supervisor, self.sessions, self._window_changed)
@@ -186,6 +190,20 @@ class App:
             except OSError as error:
                 log.warning("old documents could not be pruned: %s", error)
             await asyncio.sleep(_PRUNE_EVERY)
+
+
+def _guard(config: settings.Config) -> Guard:
+    """The guard of the settings, with the proxies that they name.  Raises ConfigError."""
+    browser, ca_bundle = config.browser, config.network.ca_bundle
+    if ca_bundle is not None:
+        certificates.context(ca_bundle)  # a file that can't be used is told of now
+    if not browser.proxy_pac:
+        return Guard(upstream=Upstream.of(browser.proxy, os.environ, ca_bundle))
+    if browser.proxy:
+        raise ConfigError("browser.proxy and browser.proxy_pac are both set", "unset one: cdpfetch config unset KEY")
+    resolver = Resolver()
+    pac = Pac.of(browser.proxy_pac, os.environ, ca_bundle, resolver.resolve)
+    return Guard(resolver=resolver, upstream=pac)
 
 
 def run(home: paths.Home, config: settings.Config, lock: InstanceLock, ready: Callable[[], None]) -> None:

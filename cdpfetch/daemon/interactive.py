@@ -189,6 +189,7 @@ class Interactive:
             no_sandbox=self._supervisor.without_sandbox(),
             locale=settings.locale,
             proxy=settings.proxy if settings.proxy and "@" not in settings.proxy else None,
+            proxy_pac=settings.proxy_pac,
             url=href,
             extra=self._supervisor.extra_args(),
         )

@@ -14,7 +14,7 @@ CREDENTIALS = "CDPFETCH_PROXY_AUTH"
 """The environment variable with ``user:password`` for the proxy: settings hold no secrets of it."""
 _MAX_ANSWER = 16384
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})(?: ([^\r\n]*))?\r?\n")
-HINT = "check browser.proxy: cdpfetch config get browser.proxy"
+HINT = "check browser.proxy, or what browser.proxy_pac says: cdpfetch config show"
 _SOCKS_WORDS = {
     1: "a general failure",
     2: "not allowed by its rules",

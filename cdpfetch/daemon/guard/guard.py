@@ -19,10 +19,10 @@ from cdpfetch.daemon.guard.lane import MAX_CONNECTIONS, Door, Lane, Live
 from cdpfetch.daemon.guard.ledger import Fault, Ledger
 from cdpfetch.daemon.guard.owner import Ends, can_tell, uid_of
 from cdpfetch.daemon.guard.relay import Budget, Relay
-from cdpfetch.daemon.guard.upstream import Upstream
+from cdpfetch.daemon.guard.upstream import Unreachable, Upstream, Ways
 from cdpfetch.daemon.guard.visitor import Visitor
 from cdpfetch.errors import CdpFetchError
-from cdpfetch.judge import Judge, Route, target_of
+from cdpfetch.judge import Judge, is_own, target_of
 from cdpfetch.policy import Policy
 from cdpfetch.resolver import Resolver
 from cdpfetch.urls import Url
@@ -31,6 +31,10 @@ log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 _BACKLOG = 512
+# Seconds after which no further way to a target is tried; Chrome itself waits 30.
+_PATIENCE = 15.0
+# What may be otherwise on another way.
+_NEXT = frozenset({"connection_failed", "timeout", "dns_failed"})
 # Seconds that connections get to end when a lane is closed; they are aborted, so it is a matter of loop turns.
 _GRACE = 5.0
 _REPLIES = {
@@ -59,7 +63,7 @@ class Guard:
         *,
         resolver: Resolver | None = None,
         dialler: Dialler | None = None,
-        upstream: Upstream | None = None,
+        upstream: Ways | None = None,
         owner: Callable[[Ends], int | None] = uid_of,
     ) -> None:
         self.ledger = Ledger()
@@ -217,7 +221,7 @@ class Guard:
             "refused": self.ledger.refused,
             "strangers": self.strangers,
             "checks_owner": self._checks_owner,
-            "upstream": None if self._upstream is None else f"{self._upstream.host}:{self._upstream.port}",
+            "upstream": None if self._upstream is None else self._upstream.label,
         }
 
     # connections
@@ -293,19 +297,17 @@ class Guard:
         visitor.refuse(_REPLIES.get(error.code, socks.GENERAL_FAILURE))
 
     async def _connect(self, door: Door, visitor: Visitor, target: Url) -> None:
-        proxied = self._upstream is not None and self._upstream.covers(target)
         policy = door.lane.policy
         if door.purse.empty:
             door.purse.tell()
             raise _too_large(target.host, "the lane")
-        route = await self._judge.judge(policy, target, by_name=proxied)
         relay = Relay(
             (Budget(door.lane.connection_bytes), door.purse),
             functools.partial(self._ended, door),
             functools.partial(self._over, door),
         )
         try:
-            address, said = await self._dial(route, relay)
+            address, said, where = await self._reach(policy, target, relay)
             changed = door.lane.policy is not policy
             if changed and not self._judge.still_allowed(door.lane.policy, target, address):
                 raise CdpFetchError("blocked_address", f"{target.host} is not allowed any more")
@@ -317,21 +319,41 @@ class Guard:
             relay.remote.abort()
             return
         door.relays[relay] = Live(target, address)
-        where = address or f"the proxy {self._upstream!r}"
         self.ledger.reached(door.lane.name, target.host, target.port, where, asyncio.get_running_loop().time())
         relay.start(heard, said)
 
-    async def _dial(self, route: Route, relay: Relay) -> tuple[str | None, bytes]:
-        """Connect the far end of a relay: its address (None through the proxy), and what it has said already."""
-        target = route.target
-        if route.addresses or self._upstream is None:
-            dialled = await self._dialler.dial(target.host, route.addresses, target.port)
-            await asyncio.get_running_loop().create_connection(lambda: relay.remote, sock=dialled.sock)
-            return dialled.address, b""
-        opened = await self._upstream.open(target, self.resolver, self._dialler)
+    async def _reach(self, policy: Policy, target: Url, relay: Relay) -> tuple[str | None, bytes, str]:
+        """Connect the far end of a relay by the first way that leads there, each of them judged.
+
+        Its address (None through a proxy), what it has said already, and where it is, for the ledger.
+        """
+        ways = (None,) if self._upstream is None else await self._upstream.ways(target)
+        end = asyncio.get_running_loop().time() + _PATIENCE
+        for number, way in enumerate(ways, 1):
+            route = await self._judge.judge(policy, target, by_name=way is not None)
+            is_last = number == len(ways) or asyncio.get_running_loop().time() >= end
+            try:
+                if way is None or route.addresses:
+                    dialled = await self._dialler.dial(target.host, route.addresses, target.port)
+                    await asyncio.get_running_loop().create_connection(lambda: relay.remote, sock=dialled.sock)
+                    return dialled.address, b"", dialled.address
+                return await self._chain(target, way, relay)
+            except CdpFetchError as error:
+                if way is not None and isinstance(error, Unreachable) and self._upstream is not None:
+                    self._upstream.gone(way)
+                if is_last or error.code not in _NEXT or (way is not None and not isinstance(error, Unreachable)):
+                    raise
+                log.info("%s:%d is tried another way: %s", target.host, target.port, error)
+        raise CdpFetchError("connection_failed", f"there is no way to {target.host}")
+
+    async def _chain(self, target: Url, way: Upstream, relay: Relay) -> tuple[None, bytes, str]:
+        """Connect it through a proxy."""
+        if way.port in self._own_ports and is_own(way.host):
+            raise CdpFetchError("blocked_address", f"the proxy {way.label} is the guard itself")
+        opened = await way.open(target, self.resolver, self._dialler)
         opened.transport.set_protocol(relay.remote)
         relay.remote.connection_made(opened.transport)
-        return None, opened.rest
+        return None, opened.rest, f"the proxy {way!r}"
 
     def _ended(self, door: Door, relay: Relay) -> None:
         door.relays.pop(relay, None)
@@ -359,6 +381,8 @@ class Guard:
         """Close every lane and every connection; idempotent."""
         self._closed = True
         await asyncio.gather(*(self.close_lane(name) for name in list(self._doors)))
+        if self._upstream is not None:
+            await self._upstream.close()
         await self.resolver.close()
 
     def __repr__(self) -> str:

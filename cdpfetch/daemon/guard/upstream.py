@@ -7,13 +7,13 @@ import functools
 import re
 import ssl
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 from ada_url import URL
 
-from cdpfetch import addresses, noproxy
+from cdpfetch import addresses, certificates, noproxy
 from cdpfetch.daemon.guard.dialler import Dialler
-from cdpfetch.daemon.guard.dialogues import CREDENTIALS, HINT, Dialogue, HttpConnect, SocksConnect, failed
+from cdpfetch.daemon.guard.dialogues import CREDENTIALS, HINT, Dialogue, HttpConnect, SocksConnect
 from cdpfetch.errors import CdpFetchError, ConfigError
 from cdpfetch.resolver import Resolver
 from cdpfetch.urls import Url
@@ -30,20 +30,52 @@ class Opened(NamedTuple):
     rest: bytes
 
 
+class Unreachable(CdpFetchError):
+    """A proxy could not be reached, or broke off: another one may do."""
+
+
+class Ways(Protocol):
+    """What knows how targets are reached."""
+
+    @property
+    def label(self) -> str:
+        """For ``status``."""
+
+    async def ways(self, target: Url) -> tuple[Upstream | None, ...]:
+        """What to try, in this order; None is the direct way.  Raises CdpFetchError."""
+
+    def gone(self, way: Upstream) -> None:
+        """A proxy could not be reached."""
+
+    async def close(self) -> None:
+        """Nobody asks any more."""
+
+
 class Upstream:
-    """The proxy of ``browser.proxy``.  ``credentials`` is ``user:password`` or None."""
+    """A proxy.  ``credentials`` is ``user:password`` or None; ``bypass`` are entries of ``NO_PROXY``; ``ca_bundle`` is
+    that of the settings.
+    """
 
     def __init__(
-        self, scheme: str, host: str, port: int, credentials: str | None = None, bypass: tuple[str, ...] = ()
+        self,
+        scheme: str,
+        host: str,
+        port: int,
+        credentials: str | None = None,
+        bypass: tuple[str, ...] = (),
+        *,
+        ca_bundle: str | None = None,
     ) -> None:
         self.scheme = scheme
         self.host = host
         self.port = port
         self._credentials = credentials
         self._bypass = bypass
+        self._ca_bundle = ca_bundle
+        self.label = f"{host}:{port}"
 
     @classmethod
-    def of(cls, setting: str | None, environ: Mapping[str, str]) -> Upstream | None:
+    def of(cls, setting: str | None, environ: Mapping[str, str], ca_bundle: str | None = None) -> Upstream | None:
         """The proxy that a setting and the environment (credentials, ``NO_PROXY``) describe; None without one.
 
         Raises ConfigError.
@@ -67,29 +99,35 @@ class Upstream:
             )
         written_port = re.search(r":(\d+)/*$", rest)
         port = int(written_port[1]) if written_port else _PORTS[scheme]
-        credentials = environ.get(CREDENTIALS) or None
-        if credentials is not None and any(char < " " for char in credentials):
-            raise ConfigError(f"{CREDENTIALS} has control characters", "user:password")
         bypass = noproxy.entries(environ.get("NO_PROXY") or environ.get("no_proxy"))
-        return cls(scheme, parsed.hostname.strip("[]"), port, credentials, bypass)
+        return cls(scheme, parsed.hostname.strip("[]"), port, credentials_of(environ), bypass, ca_bundle=ca_bundle)
 
     def covers(self, target: Url) -> bool:
         """Whether a target goes through the proxy: all do but those of ``NO_PROXY``."""
         return not any(noproxy.matches(entry, target) for entry in self._bypass)
 
+    async def ways(self, target: Url) -> tuple[Upstream | None, ...]:
+        """This proxy, or the direct way."""
+        return (self if self.covers(target) else None,)
+
+    def gone(self, way: Upstream) -> None:
+        """There is no other."""
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
     @functools.cached_property
     def _context(self) -> ssl.SSLContext:
-        """The system's certificate authorities, or those of ``SSL_CERT_FILE``."""
-        return ssl.create_default_context()
+        return certificates.context(self._ca_bundle)
 
     async def open(self, target: Url, resolver: Resolver, dialler: Dialler) -> Opened:
-        """A connection to a target.  Raises CdpFetchError."""
+        """A connection to a target.  Raises CdpFetchError (Unreachable where the proxy itself is)."""
         literal = addresses.parse(self.host)
-        found = [str(literal)] if literal is not None else await resolver.resolve(self.host)
         try:
+            found = [str(literal)] if literal is not None else await resolver.resolve(self.host)
             dialled = await dialler.dial(f"the proxy {self.host}", found, self.port)
         except CdpFetchError as error:
-            raise CdpFetchError(error.code, error.reason, HINT) from error
+            raise Unreachable(error.code, error.reason, HINT) from error
         dialogue: Dialogue = (SocksConnect if self.scheme == "socks5" else HttpConnect)(target, self._credentials)
         loop = asyncio.get_running_loop()
         context = self._context if self.scheme == "https" else None
@@ -104,16 +142,25 @@ class Upstream:
         except TimeoutError:
             talk.abort()
             late = f"the proxy {self.host} did not answer within {TIMEOUT:g} s"
-            raise CdpFetchError("timeout", late, HINT) from None
+            raise Unreachable("timeout", late, HINT) from None
         except BaseException as error:
             talk.abort()
             if isinstance(error, OSError):
-                raise failed(f"the proxy {self.host} broke off: {error}") from error
+                broken = f"the proxy {self.host} broke off: {error}"
+                raise Unreachable("connection_failed", broken, HINT) from error
             raise
         return Opened(transport, dialogue.rest)
 
     def __repr__(self) -> str:
         return f"<Upstream {self.scheme}://{self.host}:{self.port}>"
+
+
+def credentials_of(environ: Mapping[str, str]) -> str | None:
+    """``user:password`` for proxies, from the environment.  Raises ConfigError."""
+    credentials = environ.get(CREDENTIALS) or None
+    if credentials is not None and any(char < " " for char in credentials):
+        raise ConfigError(f"{CREDENTIALS} has control characters", "user:password")
+    return credentials
 
 
 class _Talk(asyncio.Protocol):

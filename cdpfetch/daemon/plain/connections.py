@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
+from cdpfetch import certificates
 from cdpfetch.cdp.landing import ResponseHead
 from cdpfetch.daemon.guard.guard import Guard
 from cdpfetch.daemon.plain import requests
@@ -57,11 +58,12 @@ class Answer:
 
 class Connections:
     """Opens connections by ``guard``; TLS is checked against the system's authorities and those that ship with httpx,
-    or those of ``SSL_CERT_FILE``.
+    or those of ``SSL_CERT_FILE``, and those of ``ca_bundle``.
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, ca_bundle: str | None = None) -> None:
         self._guard = guard
+        self._ca_bundle = ca_bundle
         self._contexts: dict[bool, ssl.SSLContext] = {}  # by whether certificates are checked; made when first needed
 
     @contextlib.asynccontextmanager
@@ -93,16 +95,18 @@ class Connections:
 
     async def _context(self, insecure: bool) -> ssl.SSLContext:
         if insecure not in self._contexts:
-            self._contexts[insecure] = await asyncio.to_thread(_context, insecure)
+            self._contexts[insecure] = await asyncio.to_thread(_context, insecure, self._ca_bundle)
         return self._contexts[insecure]
 
 
-def _context(insecure: bool) -> ssl.SSLContext:
+def _context(insecure: bool, ca_bundle: str | None) -> ssl.SSLContext:
     import httpx
 
     context = httpx.create_ssl_context(verify=not insecure)
     if not insecure:
         context.load_default_certs()
+        if ca_bundle is not None:
+            certificates.add(context, ca_bundle)
     return context
 
 

@@ -57,9 +57,10 @@ class PlainEngine:
         folder: str,
         version: Callable[[], Awaitable[str | None]],
         locale: str | None = None,
+        ca_bundle: str | None = None,
     ) -> None:
         self.guard = guard
-        self.connections = Connections(guard)
+        self.connections = Connections(guard, ca_bundle)
         self.pool = pool
         self.folder = folder
         self.version = version

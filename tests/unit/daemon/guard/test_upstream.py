@@ -296,7 +296,7 @@ async def test_a_proxy_that_is_not_there_is_named() -> None:
         fault = w.guard.fault("main", "x.example", 80)
         assert fault is not None
         assert fault.reason == "the proxy 203.0.113.9:3128: the connection was refused"
-        assert fault.hint == "check browser.proxy: cdpfetch config get browser.proxy"
+        assert fault.hint == "check browser.proxy, or what browser.proxy_pac says: cdpfetch config show"
 
 
 async def test_a_socks_proxy_is_another_guard() -> None:
