@@ -59,7 +59,7 @@ def _broken(error: Exception, host: str, reading: bool) -> CdpFetchError:
     cause = _cause(error)
     if isinstance(cause, ssl.SSLError):
         words = getattr(cause, "verify_message", None) or cause.reason or str(cause)
-        hint = "where a proxy inspects TLS, name its certificate authority in SSL_CERT_FILE"
+        hint = "where a proxy inspects TLS, name its authority: network.ca_bundle, or SSL_CERT_FILE"
         return CdpFetchError("tls_failed", f"{host}: {words}", hint)
     number = getattr(cause, "errno", None)
     words = os.strerror(number) if number else str(error).strip() or type(error).__name__

@@ -21,6 +21,10 @@ _NET = {
     "DNS_": ("dns_failed", "check the host name"),
     "ICANN_NAME": ("dns_failed", None),
     "CERT_": ("tls_failed", "add --insecure to accept the certificate for this one call"),
+    "CERT_AUTHORITY_INVALID": (
+        "tls_failed",
+        "add --insecure to accept it for this one call; where a proxy inspects TLS: README, Certificates",
+    ),
     "SSL_": ("tls_failed", None),
     "BAD_SSL_": ("tls_failed", None),
     "ECH_": ("tls_failed", None),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import subprocess
 from pathlib import Path
 from typing import Any
 
+import certs
 import pytest
 from guards import PUBLIC, Listener, Refused, socks_connect, world
 from hypothesis import given
@@ -314,30 +314,24 @@ async def test_a_socks_proxy_is_another_guard() -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate for 127.0.0.1 that nobody has signed, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    files = folder / "cert.pem", folder / "key.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=quay.invalid"),
-            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files[1], "-out", files[0]),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return files
+    return certs.make(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
 
 
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("trusted", ["SSL_CERT_FILE", "network.ca_bundle", None])
 async def test_a_proxy_behind_tls(
-    certificate: tuple[Path, Path], trusted: bool, monkeypatch: pytest.MonkeyPatch
+    certificate: tuple[Path, Path], trusted: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
-    if trusted:
+    ca_bundle = str(certificate[0]) if trusted == "network.ca_bundle" else None
+    if trusted == "SSL_CERT_FILE":
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     async with Listener() as site:
         proxy = Proxy(site.port)
-        async with Listener(proxy, tls=context) as front, world(**through(front.port, scheme="https")) as w:
+        async with (
+            Listener(proxy, tls=context) as front,
+            world(upstream=Upstream.of(f"https://127.0.0.1:{front.port}", {}, ca_bundle)) as w,
+        ):
             w.names.known["x.example"] = [PUBLIC]
             if not trusted:
                 with pytest.raises(Refused):
