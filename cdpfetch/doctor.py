@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 from typing import NamedTuple
 
 from cdpfetch import config, paths
@@ -226,9 +227,9 @@ def check_guard(home: paths.Home) -> Iterator[Check]:
     if not lanes:
         yield Check("guard", FAIL, "the daemon has none", "cdpfetch restart", "browser_failed")
         return
-    # A browser that does not give the proof is closed before anybody gets it.
-    proof = "Chrome has proved to pass it" if status["browser"]["state"] == "running" else "no Chrome runs to prove it"
-    detail = f"lanes {lanes}; {proof}; {guard.get('opened')} connections made, {guard.get('refused')} refused"
+    detail = f"lanes {lanes}; {_proof(status)}; {guard.get('opened')} connections made, {guard.get('refused')} refused"
+    if guard.get("upstream"):
+        detail += f"; the way out is {guard['upstream']}"
     if "unguarded" in notes:
         yield Check("guard", WARN, f"lanes {lanes}; {notes['unguarded']}", "cdpfetch config unset browser.cdp_url")
     elif not guard.get("checks_owner", True):
@@ -243,6 +244,15 @@ def check_guard(home: paths.Home) -> Iterator[Check]:
     if "workers_see_files" in notes:
         hint = "on Linux: a kernel that has Landlock among its security modules (/sys/kernel/security/lsm)"
         yield Check("workers", WARN, notes["workers_see_files"], hint)
+
+
+def _proof(status: dict[str, Any]) -> str:
+    """Whether Chrome has proved that it passes the guard, and when it did so last."""
+    if status["browser"]["state"] != "running":
+        return "no Chrome runs to prove it"
+    # A browser that does not give the proof is closed before anybody gets it.
+    times = [lane["proved"] for lane in status["guard"]["lanes"] if lane.get("proved")]
+    return f"Chrome has proved to pass it, last at {time.strftime('%H:%M:%S', time.localtime(max(times or [0])))}"
 
 
 def check_fetch(home: paths.Home) -> Iterator[Check]:

@@ -59,9 +59,24 @@ def _status_lines(status: dict[str, Any]) -> list[str]:
             f"requests  {requests.get('active', 0)} under way, {requests.get('queued', 0)} waiting, "
             f"{requests.get('served', 0)} served"
         ),
+        *_guard_lines(status.get("guard") or {}),
         f"workers   {workers.get('alive', 0)} alive, {workers.get('restarts', 0)} restarted",
     ]
     return lines + [f"warning   {one['message']}" for one in status.get("warnings") or []]
+
+
+def _guard_lines(guard: dict[str, Any]) -> list[str]:
+    lanes = guard.get("lanes") or []
+    if not lanes:
+        return []
+    proved = max((lane.get("proved") or 0 for lane in lanes), default=0)
+    parts = [
+        "lanes " + ", ".join(str(lane["name"]) for lane in lanes),
+        f"proved {_duration(max(0.0, time.time() - proved))} ago" if proved else "not proved yet",
+        f"{guard.get('opened', 0)} connections made, {guard.get('refused', 0)} refused",
+        *([f"by {guard['upstream']}"] if guard.get("upstream") else []),
+    ]
+    return ["guard     " + ", ".join(parts)]
 
 
 def _browser_line(browser: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -181,13 +182,21 @@ def test_no_fetch_is_tried_with_bad_settings(fake):
     assert fake.starts == []
 
 
-GUARD = {"lanes": [{"name": "profile"}, {"name": "anonymous"}], "opened": 3, "refused": 2, "checks_owner": True}
+AT = 1_800_000_000
+WHEN = time.strftime("%H:%M:%S", time.localtime(AT))
+PROVED = f"lanes profile, anonymous; Chrome has proved to pass it, last at {WHEN}; 3 connections made, 2 refused"
+LANES = [{"name": "profile", "proved": AT}, {"name": "anonymous", "proved": None}]
+GUARD = {"lanes": LANES, "opened": 3, "refused": 2, "checks_owner": True}
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ({"guard": GUARD}, [("guard", doctor.OK, "lanes profile, anonymous; Chrome has proved to pass it; 3 con")]),
+        ({"guard": GUARD}, [("guard", doctor.OK, PROVED)]),
+        (
+            {"guard": {**GUARD, "upstream": "PAC http://wpad/x.pac"}},
+            [("guard", doctor.OK, f"{PROVED}; the way out is PAC http://wpad/x.pac")],
+        ),
         ({"guard": {}}, [("guard", doctor.FAIL, "the daemon has none")]),
         ({"guard": {**GUARD, "checks_owner": False}}, [("guard", doctor.WARN, "lanes profile, anonymous; Chrome has")]),
         (

@@ -18,7 +18,7 @@ from dukpy import JSRuntimeError
 from dukpy.evaljs import JSInterpreter
 
 from cdpfetch.daemon.guard.pac.functions import Functions
-from cdpfetch.extract import limits, sandbox
+from cdpfetch.extract import landlock, limits, sandbox
 
 # Megabytes of address space, interpreter included.
 _MEMORY = 512
@@ -93,6 +93,7 @@ def main() -> None:
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     sandbox.enter()
+    landlock.restrict(sandbox.readable(), ["/dev/null"])
     sandbox.limit(resource.RLIMIT_FSIZE, 0)
     serve(source, sink)
 
