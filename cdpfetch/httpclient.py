@@ -21,6 +21,7 @@ import httpx
 from cdpfetch import certificates
 from cdpfetch._version import __version__
 from cdpfetch.config import Config
+from cdpfetch.errors import ConfigError
 from cdpfetch.httperrors import MAX_REDIRECTS, reported, too_large
 from cdpfetch.httpproxies import Origin, Proxies
 from cdpfetch.judge import Judge, Route, target_of
@@ -62,7 +63,7 @@ def open_client(
         environ: where proxies are looked up; default: this process's.
         resolver: stands for the system's in tests; it is closed with the client.
 
-    Raises ConfigError for a proxy or an allow list that can't be used.
+    Raises ConfigError for an allow list or a secret that can't be used; requests do for such a proxy.
     """
     trusted = frozenset(Origin.of(parse_url(url)) for url in (base_url, *trust_hosts) if url)
     opened = (origin.entry for origin in trusted)
@@ -70,7 +71,7 @@ def open_client(
     transport = _Transport(
         _Gate(policy, trusted, resolver or Resolver()),
         Proxies(config.browser.proxy, os.environ if environ is None else environ),
-        dict(secrets or {}),
+        _encoded(secrets or {}),
         config.network.ca_bundle,
     )
     return Client(
@@ -83,6 +84,14 @@ def open_client(
         trust_env=False,
         max_bytes=config.fetch.max_bytes if max_bytes is None else max_bytes,
     )
+
+
+def _encoded(secrets: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Secrets as headers.  What can't be one is refused here, since errors of the libraries would show it."""
+    for name, value in secrets.items():
+        if not (value.isascii() and value.isprintable()):
+            raise ConfigError(f"the secret for the header {name} has characters that no header takes", "write it anew")
+    return [(name.lower().encode("ascii"), value.strip().encode("ascii")) for name, value in secrets.items()]
 
 
 class Client(httpx.AsyncClient):
@@ -186,11 +195,13 @@ class _Backend(httpcore.AsyncNetworkBackend):
 class _Transport(httpx.AsyncBaseTransport):
     """Sends requests over judged connections."""
 
-    def __init__(self, gate: _Gate, proxies: Proxies, secrets: dict[str, str], ca_bundle: str | None) -> None:
+    def __init__(
+        self, gate: _Gate, proxies: Proxies, secrets: list[tuple[bytes, bytes]], ca_bundle: str | None
+    ) -> None:
         self._gate = gate
         self._ca_bundle = ca_bundle
         self._proxies = proxies
-        self._secrets = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in secrets.items()]
+        self._secrets = secrets
         # Scheme and proxy ("" is none) -> the pool, made by the first request that needs it.
         self._pools: dict[tuple[str, str], httpcore.AsyncConnectionPool] = {}
 

@@ -322,7 +322,9 @@ def _checked(request: Request, outcome: dict[str, Any] | CdpFetchError) -> dict[
 
 
 def _fault(error: Exception) -> CdpFetchError:
-    """What a fetcher raised, as an error."""
+    """What a fetcher raised, as an error; of several, the first."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
     if isinstance(error, CdpFetchError):
         return error
     words = " ".join(str(error).split())[:200]

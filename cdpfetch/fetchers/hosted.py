@@ -59,6 +59,8 @@ def refusal(request: Request, call: Call) -> str | None:
         url = parse_url(request.href)
     except CdpFetchError as error:
         return error.reason
+    if "#" in request.href:
+        return "the address is a route within an application"
     settings = call.config
     if is_private(url) or not _outside(call).judge_host(url).allowed:
         return "the address is private, denied, or one that only you may reach"
@@ -160,7 +162,7 @@ async def write(request: Request, call: Call, source: str, content: Content) -> 
     Raises CdpFetchError: ``no_content``, ``challenge`` for a wall that was passed on as a page, ``disk_full``.
     """
     text, removed = invisible.clean(content.text.replace("\r\n", "\n").strip("\n"))
-    title = " ".join(invisible.clean(content.title or "")[0].split()) or None
+    title = _line(content.title or "", 500) or None
     if not text.strip():
         raise CdpFetchError("no_content", "the service returned no text")
     if title is not None and title.lower().startswith(_WALLS) and len(text) < 5000:
@@ -173,19 +175,24 @@ async def write(request: Request, call: Call, source: str, content: Content) -> 
         source=source,
         link=_link(content.link, request),
         title=title,
-        facts=[*content.facts, f"by {source}"],
+        facts=[*(_line(fact, 80) for fact in content.facts), f"by {source}"],
         excerpt=outline.excerpt(text),
         outline=outline.outline(text),
         status=200,
         content_type="text/markdown",
         bytes=len(data),
         sha256=sha256(data).hexdigest(),
-        warnings=[{"code": "source_warning", "message": message} for message in content.warnings],
+        warnings=[{"code": "source_warning", "message": _line(message, 300)} for message in content.warnings],
     )
     if removed:
         message = f"{removed} invisible characters were removed"
         document["warnings"].append({"code": "invisible_characters", "message": message})
     return await asyncio.to_thread(_commit, document, call, data, content.highlights)
+
+
+def _line(text: str, limit: int) -> str:
+    """A service's word on one line, without what nobody sees, and of sane length."""
+    return " ".join(invisible.clean(text[:limit])[0].split())
 
 
 def _commit(document: dict[str, Any], call: Call, data: bytes, highlights: tuple[str, ...]) -> dict[str, Any]:

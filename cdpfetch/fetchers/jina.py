@@ -104,7 +104,7 @@ def parse(text: str) -> Content:
         next(iter(fields.get("Title", [])), None),
         link=next(iter(fields.get("URL Source", [])), None),
         facts=tuple(facts),
-        warnings=tuple(warning[:300] for warning in warnings),
+        warnings=tuple(warnings),
     )
 
 

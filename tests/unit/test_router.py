@@ -182,6 +182,7 @@ async def test_cancelling_a_call_reaches_every_fetcher(home: Home) -> None:
 async def test_a_fetcher_that_cancels_itself_or_lies_has_failed(home: Home) -> None:
     for answer, reason in [
         (raising(asyncio.CancelledError()), "jina cancelled itself"),
+        (raising(ExceptionGroup("some", [ExceptionGroup("more", [CdpFetchError("timeout", "late")])])), "late"),
         (lambda request, call: {"ok": False}, "a failed document was delivered as a good one"),
         (lambda request, call: {"ok": True, "fetch_id": "x-0123abcd", "dir": "/nowhere/at-all"}, "does not exist"),
     ]:

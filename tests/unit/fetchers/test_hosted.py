@@ -87,6 +87,7 @@ async def outcomes(fetcher: Any, call: Call, *urls: str) -> dict[str, dict[str, 
         ("https://x.example/private/a", {"fetch": Fetch(force_local=("https://x.example/private/*",))}, {}),
         ("https://x.example/private/a", {"fetch": Fetch(force_local=("x.example/private/",))}, {}),
         ("https://mail.x.example/", {"fetch": Fetch(profile_sites=("x.example",))}, {}),
+        ("https://x.example/#/route", {}, {}),
         ("https://x.example/", {}, {"format": "html"}),
         ("https://x.example/", {}, {"format": "source"}),
         ("https://x.example/", {}, {"redirects": "same-host"}),
@@ -314,6 +315,29 @@ async def test_a_service_that_is_not_there_leaves_every_url_to_the_browser(home:
     (document,) = await chain.fetch(["https://x.example/"], call_of(home, config), Routing())
     assert document["source"] == "local"
     assert len(document["attempts"]) == 2
+
+
+@pytest.mark.parametrize("key", ["k\nX-Evil: 1", "k\u20acy-PELICAN", "k\x7fPELICAN"])
+async def test_a_key_that_no_header_takes_is_neither_sent_nor_shown(home: Home, key: str) -> None:
+    async with serving(lambda seen: answer(200)) as fake:
+        config = Config(parallel=Parallel(key, fake.url), jina=Jina(True, key, fake.url))
+        chain = Router([ParallelFetcher(known()), JinaFetcher(known()), Scripted("local")])
+        (document,) = await chain.fetch(["https://x.example/"], call_of(home, config), Routing())
+    assert [attempt["code"] for attempt in document["attempts"]] == ["config_error", "config_error"]
+    assert "PELICAN" not in json.dumps(document)
+    assert "Evil" not in json.dumps(document)
+    assert fake.seen == []
+
+
+async def test_what_a_service_says_beside_the_text_stays_in_its_lines(home: Home) -> None:
+    results = {"https://x.example/": {"title": "A\ntitle\u202e" + "x" * 9000, "publish_date": "2026\n\x1b[31m" * 90}}
+    async with serving(fake_hosted.parallel(**results)) as fake:
+        (document,) = (await outcomes(ParallelFetcher(known()), call_of(home, both(fake)), *results)).values()
+    assert isinstance(document, dict)
+    assert document["title"].startswith("A titlex")
+    assert len(document["title"]) <= 500
+    assert len(document["facts"][0]) <= 90
+    assert document["facts"][0].isprintable()
 
 
 async def test_a_service_that_answers_for_another_url_answers_for_none(home: Home) -> None:
