@@ -29,6 +29,7 @@ OWNERS = {
     METADATA: "",
     "content.md": "content",
     "text.txt": "text",
+    "source.txt": "source",
     "page.html": "page",
     "screenshot.png": "screenshot",
     "links.json": "links",

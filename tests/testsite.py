@@ -534,6 +534,12 @@ def _(h: Handler) -> None:
     h.close_connection = True
 
 
+@route("/typed")
+def _(h: Handler) -> None:
+    """The bytes ``hex`` as the type ``kind``."""
+    h.reply(body=bytes.fromhex(h.query["hex"]), kind=h.query["kind"])
+
+
 @route("/pixel.png")
 def _(h: Handler) -> None:
     h.reply(body=PIXEL, kind="image/png")

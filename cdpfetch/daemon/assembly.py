@@ -181,6 +181,7 @@ class Assembler:
             "url": taken.url,
             "out_dir": draft.path,
             "extractor": options.extractor,
+            "format": options.format,
             "visible_chars": taken.visible,
         }
         answer = await self._extract(document, draft, job, seconds)
@@ -192,16 +193,21 @@ class Assembler:
             document["verdict"] = verdict.word
             self._error(document, verdict.error)
             if verdict.word == "challenge":
-                draft.remove("content")  # a wall's words are nobody's content; page.html shows them
+                # A wall's words are nobody's content; page.html shows them.
+                draft.remove("content")
+                draft.remove("text")
         elif head is not None and head.status >= 400:
             self._refuse(document, head)
         elif taken.visible == 0 and (answer is None or answer["content"] is None):
             draft.remove("content")
             self._error(document, empty_page(document, len(data)))
-        elif not (self._keep_pages or options.keep_page) and answer is not None and answer["content"] is not None:
+        elif not self._keeps_page(options) and answer is not None and answer["content"] is not None:
             draft.remove("page")
         if document["ok"]:
             _comment(document, verdict)
+
+    def _keeps_page(self, options: FetchOptions) -> bool:
+        return self._keep_pages or options.keep_page or options.format in ("html", "source")
 
     async def _file(
         self,
@@ -243,6 +249,7 @@ class Assembler:
             "content_type": kind,
             "charset": charset(declared),
             "extractor": options.extractor,
+            "format": options.format,
         }
         await self._extract(document, draft, job, seconds)
         wall = verdicts.wall_header(head)

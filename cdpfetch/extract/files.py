@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cdpfetch import artifacts
 from cdpfetch.extract import (
     archives,
     documents,
@@ -22,8 +23,9 @@ from cdpfetch.extract import (
     charset as charsets,
 )
 from cdpfetch.extract.html import extract_page
-from cdpfetch.extract.result import Extraction, content_body, readable, text_body, warning
+from cdpfetch.extract.result import Body, Extraction, content_body, readable, source_body, text_body, warning
 
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
 # A text above this many bytes is not decoded as a whole.
 MAX_TEXT = 128 << 20
 
@@ -65,7 +67,19 @@ def extract_file(
     notes = result.warnings
     if declared and declared != kind and sniff.signature(data) and not _same_family(declared, kind):
         notes = (*notes, warning("mislabelled", f"sent as {declared}, but the bytes are {kind}"))
-    return result._replace(meta=meta, warnings=notes)
+    return result._replace(meta=meta, warnings=notes, others=(*result.others, *_source(file)))
+
+
+def _source(file: _File) -> tuple[Body, ...]:
+    """The decoded text of a textual file that is not UTF-8, so that it can be read as it was sent."""
+    if not artifacts.is_textual(file.kind):
+        return ()
+    try:
+        file.data.decode("utf-8")
+    except UnicodeDecodeError:
+        hint = charsets.html_hint(file.data) if file.kind in _HTML_TYPES else charsets.xml_hint(file.data)
+        return (source_body(charsets.decode(file.data, file.charset, hint=hint).text),)
+    return ()
 
 
 def _charset_parameter(content_type: str | None) -> str | None:

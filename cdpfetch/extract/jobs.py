@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cdpfetch.extract import sanitising, still
 from cdpfetch.extract.files import extract_file
 from cdpfetch.extract.html import extract_page
+from cdpfetch.extract.result import text_body
+from cdpfetch.plaintext import plain_text
 
 if TYPE_CHECKING:
     from cdpfetch.extract.result import Extraction
@@ -26,13 +28,17 @@ def warm() -> None:
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:
     """Run one job: ``op`` (page|file), ``path``, ``url``, ``out_dir`` and, optionally, ``content_type``, ``charset``,
-    ``extractor``, ``visible_chars``; or the op ``still``, which only looks (still.observe).
+    ``extractor``, ``visible_chars`` and ``format`` (``text`` makes plain text of Markdown, too); or the op ``still``,
+    which only looks (still.observe).
 
     Raises ValueError for a job that can't be understood, OSError for files that can't be read or written.
     """
     if job.get("op") == "still":
         return still.observe(job["path"], job.get("charset"), job["out_dir"])
-    return sanitising.sanitise(extract(job)).save(job["out_dir"])
+    found = sanitising.sanitise(extract(job))
+    if job.get("format") == "text" and found.content is not None and found.content.role == "content":
+        found = found._replace(others=(*found.others, text_body(plain_text(found.content.text))))
+    return found.save(job["out_dir"])
 
 
 def extract(job: dict[str, Any]) -> Extraction:

@@ -20,7 +20,7 @@ class Body(NamedTuple):
 
     Attributes:
         name: file name inside the document's directory.
-        role: ``content`` (Markdown) or ``text`` (plain text).
+        role: ``content`` (Markdown), ``text`` (plain text) or ``source`` (text as it was sent, decoded).
         content_type: essence of its media type.
         text: the whole body.
     """
@@ -53,6 +53,7 @@ class Extraction(NamedTuple):
         coverage: extracted / visible characters (0..1), or None where that means nothing.
         warnings: ``{"code", "message"}``.
         meta: structured values behind the facts (snake_case), for metadata.json.
+        others: further bodies.
     """
 
     content: Body | None
@@ -63,6 +64,7 @@ class Extraction(NamedTuple):
     coverage: float | None = None
     warnings: tuple[dict[str, str], ...] = ()
     meta: dict[str, Any] = {}  # noqa: RUF012 - NamedTuple default, never mutated
+    others: tuple[Body, ...] = ()
 
     @property
     def text(self) -> str:
@@ -70,16 +72,11 @@ class Extraction(NamedTuple):
         return self.content.text if self.content else ""
 
     def save(self, out_dir: str) -> dict[str, Any]:
-        """Write the body into ``out_dir`` and return the worker's answer (JSON-ready).  OSError passes through."""
-        content = None
-        if self.content is not None:
-            path = os.path.join(out_dir, self.content.name)
-            with open(path, "w", encoding="utf-8", errors="replace", newline="", opener=_no_link) as f:
-                f.write(self.content.text)
-            content = {"name": self.content.name, "role": self.content.role, "content_type": self.content.content_type}
+        """Write the bodies into ``out_dir`` and return the worker's answer (JSON-ready).  OSError passes through."""
+        written = [_write(body, out_dir) for body in (self.content, *self.others) if body is not None]
         return {
-            "content": content,
-            "bodies": [],
+            "content": written.pop(0) if self.content is not None else None,
+            "bodies": written,
             "title": self.title,
             "facts": [fact[:MAX_FACT_CHARS] for fact in self.facts[:MAX_FACTS]],
             "excerpt": self.excerpt,
@@ -88,6 +85,13 @@ class Extraction(NamedTuple):
             "warnings": list(self.warnings),
             "meta": self.meta,
         }
+
+
+def _write(body: Body, out_dir: str) -> dict[str, str]:
+    path = os.path.join(out_dir, body.name)
+    with open(path, "w", encoding="utf-8", errors="replace", newline="", opener=_no_link) as f:
+        f.write(body.text)
+    return {"name": body.name, "role": body.role, "content_type": body.content_type}
 
 
 def _no_link(path: str, flags: int) -> int:
@@ -100,6 +104,11 @@ def _no_link(path: str, flags: int) -> int:
         os.close(fd)
         raise
     return fd
+
+
+def source_body(text: str) -> Body:
+    """A text whose bytes nobody reads as they are, decoded."""
+    return Body("source.txt", "source", PLAIN, text)
 
 
 def warning(code: str, message: str) -> dict[str, str]:
