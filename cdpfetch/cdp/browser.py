@@ -13,6 +13,7 @@ from cdpfetch.cdp.connection import Connection
 from cdpfetch.cdp.discovery import debugger_url
 from cdpfetch.cdp.downloads import Download
 from cdpfetch.cdp.errors import CdpError, ConnectionClosed, LaunchError, SessionClosed
+from cdpfetch.cdp.filebound import FileBound
 from cdpfetch.cdp.launcher import ChromeProcess, spawn
 from cdpfetch.cdp.tab import Tab
 from cdpfetch.cdp.transport import WebSocketTransport
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 # Seconds from the start of the process to its first answer.
 START_TIMEOUT = 30.0
+# Seconds in which Chrome has made the file of a download that was cancelled as it began.
+_LATE = 2.0
 
 
 class Browser:
@@ -38,6 +41,8 @@ class Browser:
         self.first_tab: Tab | None = None  # a blank tab that whoever tried the browser has left for its first user
         self.downloads: dict[str, Download] = {}  # under way, by guid
         self.download_dir: str | None = None  # absolute path where Chrome writes downloads, named by guid
+        self.file_limit: int | None = None  # bytes of one file that Chrome writes while something is downloaded
+        self._bounded = FileBound(process.pid) if process is not None else None
         self._chores: set[asyncio.Future[Any]] = set()  # commands of which only the failure matters, and not much
 
     @classmethod
@@ -136,13 +141,25 @@ class Browser:
         self.downloads.pop(download.guid, None)
         if not download.ended:
             download.end("canceled")
-            self.chore("Browser.cancelDownload", {"guid": download.guid})
+            answered = self.chore("Browser.cancelDownload", {"guid": download.guid})
+            answered.add_done_callback(lambda _: self._cancelled(download))
 
-    def chore(self, method: str, params: dict[str, Any]) -> None:
+    def _cancelled(self, download: Download) -> None:
+        """Until Chrome has answered it goes on writing, or is about to begin: then it leaves an empty file, soon."""
+        download.remove()
+        asyncio.get_running_loop().call_later(_LATE, download.remove)
+        self._unbound()
+
+    def chore(self, method: str, params: dict[str, Any]) -> asyncio.Future[Any]:
         """Send a command of the browser whose answer nobody waits for."""
         future = self.connection.root.send(method, params, timeout=10.0)
         self._chores.add(future)
         future.add_done_callback(self._chores.discard)
+        return future
+
+    def _unbound(self) -> None:
+        if self._bounded is not None and not self.downloads:
+            self._bounded.lift()
 
     async def close(self, grace: float = 5.0) -> None:
         """End the browser (its profile is written) and wait until it has; idempotent.
@@ -209,6 +226,8 @@ class Browser:
         path = os.path.join(self.download_dir, guid) if self.download_dir is not None else None
         download = Download(guid, str(params.get("url", "")), str(params.get("suggestedFilename", "")), path)
         self.downloads[guid] = download
+        if self._bounded is not None and self.file_limit is not None:
+            self._bounded.set(self.file_limit)
         if tab is None or path is None:
             log.info("a download that nobody asked for is cancelled: %s", download.url)
             self.cancel_download(download)
@@ -225,6 +244,7 @@ class Browser:
         if state in ("completed", "canceled"):
             self.downloads.pop(download.guid, None)
             download.end(state)
+            self._unbound()
 
     def __repr__(self) -> str:
         pid = self.process.pid if self.process else "attached"

@@ -19,8 +19,9 @@ STALL_TIMEOUT = 20.0
 
 # What Chrome adds to the name of a file that is not whole yet.
 UNFINISHED = ".crdownload"
-# Seconds between looks at the file: Chrome tells of its growth only now and then.
-_LOOK = 0.1
+# Seconds between looks at the file, at most and, where it grows fast towards its limit, at least: Chrome tells of its
+# growth only now and then.
+_LOOK, _LOOK_FAST = 0.1, 0.002
 # Bytes to read of a stream at a time, first and at most.
 _READ_FIRST = 512
 _READ_MAX = 1 << 16
@@ -92,9 +93,12 @@ class Download:
         return f"<Download {self.guid} {state} {self.received}/{self.total or '?'} bytes>"
 
 
-async def receive(download: Download, head: ResponseHead, session: Session, progress: Progress) -> None:
+async def receive(
+    download: Download, head: ResponseHead, session: Session, progress: Progress, limit: int = 1 << 62
+) -> None:
     """Wait for the end of a download, as long as bytes keep coming and ``progress`` lets it go on.
 
+    ``limit``: bytes beyond which ``progress`` will not; the nearer they are, the more often it is asked.
     Raises NavigationTimeout (stalled: Chrome also waits on where it could take up a broken connection
     again), DownloadFailed (broken off), the session's cause when the tab goes
     away, and whatever ``progress`` raises.
@@ -105,6 +109,7 @@ async def receive(download: Download, head: ResponseHead, session: Session, prog
     download.on_end(moved.set)
     session.on_closed(lambda cause: moved.set())
     seen, seen_at = download.received, loop.time()
+    began, first = seen_at, seen
     told: tuple[int, int] | None = None
     while not download.ended:
         download.look()
@@ -112,7 +117,8 @@ async def receive(download: Download, head: ResponseHead, session: Session, prog
             told = (download.received, download.total)
             progress(*told)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(min(loop.time() + _LOOK, seen_at + STALL_TIMEOUT)):
+            pause = _pause(download.received - first, loop.time() - began, limit - download.received)
+            async with asyncio.timeout_at(min(loop.time() + pause, seen_at + STALL_TIMEOUT)):
                 await moved.wait()
         moved.clear()
         if session.closed is not None:
@@ -123,7 +129,16 @@ async def receive(download: Download, head: ResponseHead, session: Session, prog
             raise NavigationTimeout(f"an incomplete download ({_came(seen, head)})", STALL_TIMEOUT, head.url, head)
     progress(download.received, download.total)
     if await download.wait() != "completed":
+        if download.received >= limit:
+            # The kernel has ended it at the bound (filebound.py).
+            progress(limit + 1, 0)
         raise DownloadFailed(f"the connection was closed after {_came(download.received, head)}", head)
+
+
+def _pause(received: int, seconds: float, left: int) -> float:
+    """Seconds until the next look: a quarter of what is left until the limit at the speed so far."""
+    speed = received / seconds if seconds > 0 else 0.0
+    return _LOOK if speed <= 0 else min(_LOOK, max(_LOOK_FAST, left / speed / 4))
 
 
 def _came(received: int, head: ResponseHead) -> str:

@@ -38,7 +38,12 @@ class Route(NamedTuple):
 
 
 class Router(Protocol):
-    """The decisions that are not this package's: which addresses may be asked, and what answers become."""
+    """The decisions that are not this package's: which addresses may be asked, and what answers become.
+
+    ``max_bytes`` is what a download may have.
+    """
+
+    max_bytes: int
 
     async def judge(self, url: str) -> None:
         """Raise to stop before ``url`` is asked for."""

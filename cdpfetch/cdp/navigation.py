@@ -436,7 +436,7 @@ class Navigation:
         self._on_stage("downloading")
         self._times["committed"] = self._times["settled"] = self._loop.time()
         try:
-            await receive(download, head, self._tab.session, self._router.progress)
+            await receive(download, head, self._tab.session, self._router.progress, self._router.max_bytes)
         except BaseException:
             self._tab.browser.cancel_download(download)
             download.remove()

@@ -133,7 +133,7 @@ class FetchRouter:
         self._lane = lane
         self._origin = origin
         self._start = start
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._same_host = redirects == "same-host"
         self._patience = patience
         self._on_progress = on_progress
@@ -168,12 +168,12 @@ class FetchRouter:
             raise RedirectStopped(head.status, self._origin.href, target.href)
 
     def route(self, head: ResponseHead) -> Route:
-        return route(head, self._max_bytes)
+        return route(head, self.max_bytes)
 
     def patience(self, head: ResponseHead | None, capture: Capture) -> float:
         return self._patience if wall_of(head, capture) is not None else 0.0
 
     def progress(self, received: int, total: int) -> None:
-        if max(received, total) > self._max_bytes:
-            raise too_large(max(received, total), self._max_bytes, "received" if received >= total else "declared")
+        if max(received, total) > self.max_bytes:
+            raise too_large(max(received, total), self.max_bytes, "received" if received >= total else "declared")
         self._on_progress(received, total)

@@ -15,6 +15,7 @@ from cdpfetch.cdp import flags
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.discovery import VersionCache, find_chrome
 from cdpfetch.cdp.errors import CdpError, LaunchError
+from cdpfetch.cdp.filebound import file_limit
 from cdpfetch.config import Config
 from cdpfetch.daemon import profile
 from cdpfetch.daemon.guard import canary, chrome
@@ -247,6 +248,7 @@ class Supervisor:
         self.executable = executable
         try:
             browser = await Browser.launch(argv, self.environment(), self.download_dir)
+            browser.file_limit = file_limit(self._config.fetch.max_bytes)
         except LaunchError as error:
             explained = self._explain(error)
             if explained.code != "profile_in_use":  # then it did not crash, it was sent away

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from testsite import Site
 from visits import OpenRouter, visit
 
 from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.filebound import file_limit
 from cdpfetch.cdp.landing import PageTooLarge
 from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.daemon import app
@@ -41,15 +44,42 @@ async def test_a_page_that_loads_for_ever_is_taken_as_it_is(browser: Browser, si
     assert len(site.requests) < 60
 
 
-async def test_an_endless_download_ends_near_its_limit_and_leaves_nothing(browser: Browser, site: Site) -> None:
-    router = OpenRouter(BUDGET)
-    url = site.url("/blob?size=500000000&declared=none&rate=50000000")
-    with pytest.raises(CdpFetchError) as caught:
-        await visit(browser, url, router)
+@pytest.mark.parametrize(
+    ("limit", "rate", "bound"), [(BUDGET, "&rate=50000000", None), (BUDGET, "", None), (64_000_000, "", 64_500_000)]
+)
+async def test_an_endless_download_ends_at_its_limit_and_leaves_nothing(
+    browser: Browser, site: Site, limit: int, rate: str, bound: int | None
+) -> None:
+    router = OpenRouter(limit)
+    folder = browser.download_dir
+    assert folder is not None
+    assert file_limit(limit) == bound
+    browser.file_limit = bound
+    largest = 0
+
+    async def watch() -> None:
+        nonlocal largest
+        while True:
+            for entry in os.scandir(folder):
+                with contextlib.suppress(FileNotFoundError):
+                    largest = max(largest, entry.stat().st_size)
+            await asyncio.sleep(0.001)
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        with pytest.raises(CdpFetchError) as caught:
+            await visit(browser, site.url(f"/blob?size=900000000&declared=none{rate}"), router)
+        while os.listdir(folder):
+            await asyncio.sleep(0.01)
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
+        browser.file_limit = None
     assert caught.value.code == "too_large"
-    assert router.received[-1] < 4 * BUDGET
-    assert browser.download_dir is not None
-    assert os.listdir(browser.download_dir) == []
+    assert limit * 0.8 < largest <= limit + 1_000_000
+    assert browser.process is not None
+    while resource.prlimit(browser.process.pid, resource.RLIMIT_FSIZE) != resource.getrlimit(resource.RLIMIT_FSIZE):
+        await asyncio.sleep(0.01)
 
 
 SMALL = 200_000

@@ -84,6 +84,8 @@ class Decisions:
             raise self.answer
         return self.answer
 
+    max_bytes = 100_000_000
+
     def patience(self, head: object, capture: object) -> float:
         return 0.0
 
