@@ -8,6 +8,8 @@ import os
 from commands import Command
 from fake_github import comment, github, issue
 
+from cdpfetch import reading
+
 SECRET = "ghp_s3cr3tK77"
 
 
@@ -31,8 +33,8 @@ async def test_an_issue_without_a_daemon_and_without_the_token_in_what_is_left(t
     assert printed.out == "lit = True\n"
     assert failed.status == 1
     assert "github: GitHub answered 404 Not Found" in failed.out
-    page = await asyncio.to_thread(command, "read", documents[0]["fetch_id"], "--find", "seen here")
-    assert "Seen here, too." in page.out
+    page = reading.read(command.home.artifacts, documents[0]["fetch_id"], find="seen here")
+    assert (page["matches"], "Seen here, too." in page["text"]) == (1, True)
     assert not os.path.exists(command.home.pidfile)
     left = [os.path.join(folder, name) for folder, _, names in os.walk(tmp_path) for name in names]
     for path in left:

@@ -11,7 +11,9 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+import httpx
 
 from cdpfetch import httpclient
 from cdpfetch.errors import CdpFetchError
@@ -19,16 +21,13 @@ from cdpfetch.fetchers.github import fields
 from cdpfetch.fetchers.github.failures import TOKEN_HINT, RateLimited, error_of
 from cdpfetch.fetchers.github.hosts import Hosts, origin_of
 
-if TYPE_CHECKING:
-    import httpx
-
 JSON = "application/vnd.github+json"
 RAW = "application/vnd.github.raw+json"
 OCTETS = "application/octet-stream"
 VERSION = "2022-11-28"
 PER_PAGE = 100
-# Bytes of one JSON answer (a page of a hundred comments of 64 KiB is half of it), and of an error's.
-MAX_JSON = 16 << 20
+# Bytes of one JSON answer (a page of a hundred comments of 64 KiB is a quarter of it), and of an error's.
+MAX_JSON = 32 << 20
 _MAX_ERROR = 1 << 16
 _ALL = 1 << 60
 _PAGE = re.compile(r"[?&]page=(\d{1,9})(?:&|$)")
@@ -157,7 +156,10 @@ class Api:
         async with self.shared.gate:
             if self.shared.limited:
                 raise self.shared.limited[0]
-            request = http.build_request("POST" if body else "GET", url, params=params, json=body, headers=headers)
+            try:
+                request = http.build_request("POST" if body else "GET", url, params=params, json=body, headers=headers)
+            except (httpx.InvalidURL, ValueError):
+                raise CdpFetchError("http_error", "GitHub's answer names an address that is none") from None
             response = await http.send(request, stream=True)
             try:
                 if response.status_code >= 300:

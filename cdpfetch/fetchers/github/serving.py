@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ REQUESTS_AT_ONCE = 8
 _URLS_AT_ONCE = 8
 # Seconds of silence within an answer.
 _READ_SECONDS = 15.0
+
+log = logging.getLogger(__name__)
 
 Deliver = Callable[[Request, dict[str, Any] | CdpFetchError], None]
 
@@ -58,6 +61,9 @@ async def _one(request: Request, call: Call, shared: Shared, turns: asyncio.Sema
             outcome = CdpFetchError("timeout", f"GitHub's API took longer than {seconds:g} s", hint)
         except CdpFetchError as error:
             outcome = error
+        except Exception as error:  # noqa: BLE001 - one URL's fault is not that of the others
+            log.warning("%s failed: %r", request.url, error)
+            outcome = CdpFetchError("internal", f"GitHub's answer led to a {type(error).__name__}")
     deliver(request, outcome)
 
 

@@ -14,6 +14,7 @@ from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers.github.api import OCTETS, Api
 from cdpfetch.fetchers.github.failures import NotFound, RateLimited
 from cdpfetch.fetchers.github.shapes import Shape
+from cdpfetch.invisible import clean
 
 T = TypeVar("T")
 
@@ -98,6 +99,12 @@ class Work:
                 shown = size
                 self.progress(size, total)
         return Saved(path, size, digest.hexdigest())
+
+    def warn_of_invisible(self, name: str, text: str) -> None:
+        """Say of a text that stays literal what a reader of it can't see."""
+        if removed := clean(text)[1]:
+            message = f"{name} is literal and holds invisible characters ({removed}): distrust what you cannot see"
+            self.warnings.append(("invisible_characters", message))
 
     def progress(self, received: int, total: int | None) -> None:
         """Tell how far a download is."""

@@ -22,7 +22,7 @@ def commit(work: Work, rendered: Rendered, url: str, index_root: str) -> dict[st
         ok=True,
         kind=rendered.kind,
         source="github",
-        link=rendered.link,
+        link=rendered.link if rendered.link.startswith(("https://", "http://")) else url,
         title=line(cleaner.clean(rendered.title), _TITLE),
         status=200,
         content_type=rendered.content_type,
@@ -39,8 +39,9 @@ def commit(work: Work, rendered: Rendered, url: str, index_root: str) -> dict[st
         document["excerpt"] = outline.excerpt(lead or "") or outline.excerpt(text)
         work.draft.write("content.md", "content", text, "text/markdown")
     for body in rendered.attachments:
-        data = cleaner.clean(body.data) if body.role == "content" and isinstance(body.data, str) else body.data
-        work.draft.write(body.name, body.role, data, body.content_type)
+        work.draft.write(body.name, body.role, body.data, body.content_type)
+        text = body.data if isinstance(body.data, str) else body.data.decode("utf-8", "replace")
+        work.warn_of_invisible(body.name, text)
     if cleaner.removed:
         facts.append(f"{cleaner.removed} invisible character{'s' * (cleaner.removed > 1)} removed")
     document["facts"] = facts[:_FACTS]

@@ -26,7 +26,7 @@ class Stored(NamedTuple):
 def keep(work: Work, name: str, data: bytes, *, beside: bool = False) -> Stored:
     """Write bytes as a body of this name; ``beside`` the content of its document, of which there is one."""
     known = _placed(nature(name, data, True), beside)
-    altered = _readable(work, known)
+    altered = _readable(work, name, known)
     work.draft.write(name, "original" if altered else known.role, data, known.content_type)
     return Stored(known, len(data), hashlib.sha256(data).hexdigest(), data[:_HEAD])
 
@@ -36,7 +36,7 @@ def keep_saved(work: Work, name: str, saved: Saved, *, beside: bool = False) -> 
     with open(saved.path, "rb") as body:
         data = body.read(_MAX_TEXT)
     known = _placed(nature(name, data, saved.size <= _MAX_TEXT), beside)
-    altered = _readable(work, known)
+    altered = _readable(work, name, known)
     work.draft.add(saved.path, "original" if altered else known.role, known.content_type)
     return Stored(known, saved.size, saved.sha256, data[:_HEAD])
 
@@ -45,7 +45,7 @@ def _placed(known: Nature, beside: bool) -> Nature:
     return known._replace(role="source") if beside and known.role == "content" else known
 
 
-def _readable(work: Work, known: Nature) -> bool:
+def _readable(work: Work, name: str, known: Nature) -> bool:
     """Write what may be read where it is not the file's bytes; whether there was a need."""
     if known.text is None:
         return False
@@ -58,6 +58,7 @@ def _readable(work: Work, known: Nature) -> bool:
             work.warnings.append(("invisible_characters", message))
         work.draft.write("content.md", "content", text, "text/markdown")
         return True
+    work.warn_of_invisible(name, known.text)
     if not known.exact:
         work.draft.write("text.txt", "text", known.text, "text/plain")
     return not known.exact

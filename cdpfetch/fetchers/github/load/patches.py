@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from cdpfetch.fetchers.github.work import Work, escaped
 
 DIFF = "application/vnd.github.diff"
 PATCH = "application/vnd.github.patch"
+# Bytes of a patch that are looked at.
+_MAX_TEXT = 16 << 20
 
 
 async def patch_of(work: Work, path: str, files: Sequence[dict[str, Any]]) -> tuple[Attachment | None, list[str]]:
@@ -63,6 +66,8 @@ async def patch(work: Work) -> Rendered:
     accept = DIFF if shape.suffix == "diff" else PATCH
     saved = await work.save(work.api.hosts.api + work.repo + path, name, accept)
     work.draft.add(saved.path, "source", changes.PATCH_TYPE)
+    text = _text(saved.path)
+    work.warn_of_invisible(os.path.basename(saved.path), text)
     return Rendered(
         "github.patch",
         line(f"{shape.name}{named} ({shape.suffix})"),
@@ -72,13 +77,13 @@ async def patch(work: Work) -> Rendered:
         content_type=changes.PATCH_TYPE,
         size=saved.size,
         sha256=saved.sha256,
-        excerpt=first_line(_head(saved.path)),
+        excerpt=first_line(text),
     )
 
 
-def _head(path: str) -> str:
+def _text(path: str) -> str:
     with open(path, "rb") as file:
-        return file.read(8192).decode("utf-8", "replace")
+        return file.read(_MAX_TEXT).decode("utf-8", "replace")
 
 
 async def default_branch(work: Work) -> str:

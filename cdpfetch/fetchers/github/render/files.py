@@ -11,9 +11,21 @@ from cdpfetch.extract import charset
 from cdpfetch.extract.result import first_line
 from cdpfetch.fetchers.github.markdown import Rendered, count
 from cdpfetch.fetchers.github.render.repository import is_markdown
-from cdpfetch.invisible import clean
 
 _SAMPLE = 1 << 16
+# Types of files whose text an extraction can take out.
+_DOCUMENTS = (
+    "application/epub",
+    "application/msword",
+    "application/pdf",
+    "application/rtf",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.oasis.opendocument.",
+    "application/vnd.openxmlformats-officedocument.",
+    "application/xhtml",
+    "text/html",
+)
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _POINTER_SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
 
@@ -82,10 +94,9 @@ def file(place: Place, known: Nature, size: int, sha256: str, head: bytes) -> Re
         if known.role == "content":
             headings = tuple(outline.outline(known.text))
             excerpt = outline.excerpt(known.text)
-        elif removed := clean(known.text)[1]:
-            message = f"the file is literal and holds invisible characters ({removed}): distrust what you cannot see"
-            warnings.append(("invisible_characters", message))
         excerpt = excerpt or first_line(known.text)
+    if known.content_type.startswith(_DOCUMENTS):
+        warnings.append(("not_extracted", "`cdpfetch extract FILE` takes the text out of the file"))
     if head.startswith(_POINTER):
         found = _POINTER_SIZE.search(head)
         of = f" of {human_bytes(int(found[1]))}" if found else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from cdpfetch.fetchers.github.markdown import (
 )
 
 Json = dict[str, Any]
+
+_TYPE = re.compile(r"[a-z0-9.+-]{1,80}/[a-z0-9.+-]{1,80}$")
 
 
 def release(data: Json, name: str) -> Rendered:
@@ -113,7 +116,8 @@ def _item(item: Json) -> str:
 def asset(data: Json, name: str, tag: str, size: int, sha256: str) -> Rendered:
     """The document of an asset whose bytes are a body."""
     file = line(fields.text(data, "name"))
-    kind = fields.text(data, "content_type").partition(";")[0].strip().lower() or "application/octet-stream"
+    kind = fields.text(data, "content_type").partition(";")[0].strip().lower()
+    kind = kind if _TYPE.match(kind) else "application/octet-stream"
     return Rendered(
         "github.asset",
         f"{name} {tag}: {file}",

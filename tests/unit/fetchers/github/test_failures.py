@@ -18,6 +18,7 @@ from cdpfetch.fetchers.contract import Request
 from cdpfetch.fetchers.github import GithubFetcher, api, token
 from cdpfetch.fetchers.github.failures import RateLimited, error_of
 from cdpfetch.fetchers.github.hosts import PUBLIC, hosts_of
+from cdpfetch.fetchers.github.load import LOADERS
 
 ISSUE = "/repos/octo/demo/issues/12"
 SECRET = "ghp_s3cr3tK77"
@@ -127,6 +128,30 @@ async def test_answers_that_lie_about_their_shape_never_raise(caller, lie, path)
         (outcome,) = await caller.many(hub, [hub.url + path])
     code = None if isinstance(outcome, dict) else outcome.code
     assert code in (None, "http_error", "no_content", "download_failed")
+
+
+async def test_an_address_that_is_none_fails_its_url_alone(caller):
+    async with github() as hub:
+        hub.add_file("big.bin", bytes(1_100_000))
+        hub.add_file("a.py", b"a = 1\n")
+        bad = {"type": "file", "encoding": "none", "size": 2_000_000, "download_url": hub.url + "/raw/\x7f\n"}
+        hub.add("/repos/octo/demo/contents/big.bin", bad)
+        urls = [f"{hub.url}/octo/demo/blob/main/{name}" for name in ("big.bin", "a.py")]
+        refused, good = await caller.many(hub, urls)
+    assert (refused.code, refused.reason) == ("http_error", "GitHub's answer names an address that is none")
+    assert good["ok"]
+
+
+async def test_a_fault_of_ours_fails_its_url_alone(caller, monkeypatch):
+    async def broken(_work):
+        raise ZeroDivisionError(SECRET)
+
+    monkeypatch.setitem(LOADERS, "tags", broken)
+    async with github() as hub:
+        hub.add(ISSUE, issue(comments=0))
+        bad, good = await caller.many(hub, [hub.url + "/octo/demo/tags", hub.url + "/octo/demo/issues/12"])
+    assert (bad.code, bad.reason) == ("internal", "GitHub's answer led to a ZeroDivisionError")
+    assert good["ok"]
 
 
 async def test_a_huge_answer_is_cut_off(caller, monkeypatch):

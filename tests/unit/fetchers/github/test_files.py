@@ -84,6 +84,10 @@ async def test_pages_documents_and_binaries_are_kept_as_they_are(caller, name, d
         hub.add_file(name, data)
         document = await caller.document(hub, f"/octo/demo/blob/main/{name}")
     assert body_of(document, "original") == (name, content_type, data)
+    hints = [warning["code"] for warning in document["warnings"]]
+    assert hints == (
+        ["not_extracted"] if content_type.startswith(("text/html", "application/pdf", "application/vnd")) else []
+    )
     assert (document["content_type"], document["sha256"]) == (content_type, hashlib.sha256(data).hexdigest())
 
 

@@ -230,11 +230,17 @@ async def test_a_diff_and_a_patch_are_files(caller):
         hub.add_by_accept("/repos/octo/demo/commits/abc1234", {DIFF: DIFF_TEXT})
         diff = await caller.document(hub, "/octo/demo/pull/34.diff", format="source")
         patch = await caller.document(hub, "/octo/demo/compare/v1...feature/x.patch")
+        hub.add_by_accept("/repos/octo/demo/commits/fed4321", {DIFF: "+\u202ex\n".encode()})
+        bidi = await caller.document(hub, "/octo/demo/commit/fed4321.diff")
         of_commit = await caller.document(hub, "/octo/demo/commit/abc1234.diff")
     assert (diff["kind"], diff["bodies"][0]["name"], diff["bytes"]) == (
         "github.patch",
         "octo-demo-34.diff",
         len(DIFF_TEXT),
+    )
+    assert Document(bidi).text() == "+\u202ex\n"
+    assert bidi["warnings"][0]["message"].startswith(
+        "octo-demo-fed4321.diff is literal and holds invisible characters (1)"
     )
     assert Document(diff).text("source") == Document(diff).text() == Document(of_commit).text() == DIFF_TEXT.decode()
     assert Document(patch).text() == "From 6dcb\nSubject: x\n"
