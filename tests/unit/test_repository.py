@@ -32,7 +32,7 @@ OWNERS = {
     "charset_normalizer": {"extract"},
     "dukpy": {"daemon"},
     "httpcore": {"daemon", "httpclient", "httperrors"},
-    "httpx": {"daemon", "httpclient", "httperrors", "httpproxies"},
+    "httpx": {"daemon", "fetchers", "httpclient", "httperrors", "httpproxies"},
     "jsonschema": {"adapters"},
     "kreuzberg": {"extract"},
     "mcp": {"adapters"},
