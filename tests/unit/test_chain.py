@@ -185,7 +185,9 @@ async def test_a_service_serves_and_the_daemon_is_not_even_started(fake: Any, mo
 
 @pytest.mark.parametrize("kind", sorted(fake_hosted.SICK))
 async def test_whatever_ails_the_services_the_daemon_answers_every_url(fake: Any, monkeypatch: Any, kind: str) -> None:
-    monkeypatch.setattr("cdpfetch.router._SHARE_MAX", 0.4)
+    if kind == "slow":
+        monkeypatch.setattr("cdpfetch.router._SHARE_MAX", 0.4)
+    monkeypatch.setattr("cdpfetch.fetchers.hosted.MAX_ANSWER", 1_000_000)
     urls = [f"https://nobody-{number}.invalid/file:text" for number in range(4)]
     async with serving(fake_hosted.sick(kind)) as service:
         Path(fake.home.config).write_text(
