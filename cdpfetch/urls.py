@@ -16,6 +16,7 @@ MAX_URL = 2048  # characters, as given
 _PORTS = {"http": 80, "https": 443}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_HOST = re.compile(r"[a-z0-9._-]+")
 _USERINFO = re.compile(r"[/\\]{1,2}[^/\\@]*:[^/\\]*@")
 _BARE_HOST = re.compile(r"(?:[^/?#:@\s\\]+\.[^/?#:@\s\\]*|localhost|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?#]|$)")
 
@@ -114,4 +115,7 @@ def checked_host(host: str, shown: str) -> str:
     for label in host.split("."):
         if not label or len(label) > 63 or label == "xn--":
             raise _invalid(f"{shown} has the label {label[:70]!r} in its host name", "a label has 1 to 63 characters")
+    # Chrome spells some of the others in its own way (* as %2A), and DNS has no use for any.
+    if not _HOST.fullmatch(host):
+        raise _invalid(f"{shown} has characters in its host name that no host has", "letters, digits, - and _")
     return host

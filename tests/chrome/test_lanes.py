@@ -7,8 +7,8 @@ from typing import Any
 
 import display
 import pytest
-from daemons import daemon
-from testsite import Site
+from daemons import DEFAULTS, OTHER, daemon
+from testsite import Site, TlsSite
 
 from cdpfetch import config
 from cdpfetch.urls import parse_url
@@ -164,3 +164,37 @@ async def test_a_wall_passed_in_a_window_lets_an_anonymous_visit_in(
             await d.fetch(f"http://other.test/wall?header=1&embeds={internal.url('/secret')}")
             assert other.asked("/wall")
             assert not internal.requests
+
+
+async def test_what_a_call_opened_is_closed_with_it(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
+    mail, other, internal = sites
+    async with daemon(tmp_path, mail, other) as d:
+        document = await d.fetch(internal.url("/greedy-worker"), allow=[internal.netloc])
+        assert document["ok"], document
+        assert [lane["name"] for lane in d.app.guard.status()["lanes"]] == ["profile", "anonymous"]
+        # Its worker would go on asking for ever.
+        asked = internal.asked("/blob")
+        assert (await d.fetch("http://other.test/page"))["ok"]
+        assert internal.asked("/blob") <= asked + 1
+        assert all(lane["connections"] == 0 for lane in d.app.guard.status()["lanes"] if lane["name"] == "profile")
+
+
+async def test_http_is_upgraded_where_the_server_speaks_tls(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
+    mail, other, _ = sites
+    certificate = Path(__file__).parents[1] / "fixtures" / "tls"
+    settings = DEFAULTS._replace(network=DEFAULTS.network._replace(https_upgrade=True))
+    with TlsSite(str(certificate / "cert.pem"), str(certificate / "key.pem")) as secure:
+        async with daemon(tmp_path, mail, other, settings=settings) as d:
+            d.network.ports[OTHER, 443] = secure.server_address[1]
+            document = await d.fetch("http://other.test/page", insecure=True)
+            assert (document["ok"], document["link"]) == (True, "https://other.test/page"), document
+            assert "upgraded to https" in document["facts"]
+            assert (secure.asked("/page"), other.asked("/page")) == (1, 0)
+            # A certificate that does not verify, and a port where nobody speaks TLS: http, and said so.
+            for port, reason in ((secure.server_address[1], "authority"), (other.server_address[1], "")):
+                d.network.ports[OTHER, 443] = port
+                document = await d.fetch("http://other.test/page")
+                assert (document["ok"], document["link"]) == (True, "http://other.test/page"), document
+                (fact,) = [one for one in document["facts"] if one.startswith("fetched by http, since https failed: ")]
+                assert reason in fact
+            assert secure.asked("/page") == 1
