@@ -190,8 +190,8 @@ async def test_http_is_upgraded_where_the_server_speaks_tls(tmp_path: Path, site
             assert (document["ok"], document["link"]) == (True, "https://other.test/page"), document
             assert "upgraded to https" in document["facts"]
             assert (secure.asked("/page"), other.asked("/page")) == (1, 0)
-            # A certificate that does not verify, and a port where nobody speaks TLS: http, and said so.
-            for port, reason in ((secure.server_address[1], "authority"), (other.server_address[1], "")):
+            # A certificate that does not verify, and a port where nobody listens: http, and said so.
+            for port, reason in ((secure.server_address[1], "authority"), (1, "refused")):
                 d.network.ports[OTHER, 443] = port
                 document = await d.fetch("http://other.test/page")
                 assert (document["ok"], document["link"]) == (True, "http://other.test/page"), document
