@@ -48,7 +48,16 @@ class Check(NamedTuple):
 def run(home: paths.Home, on_check: Callable[[Check], None] = lambda check: None) -> list[Check]:
     """Make all checks in order; ``on_check`` gets each as it is done.  Starts the daemon for the last ones."""
     done: list[Check] = []
-    for step in (check_home, check_config, check_chrome, check_sandbox, check_profile, check_space, check_daemon):
+    for step in (
+        check_home,
+        check_config,
+        check_chrome,
+        check_sandbox,
+        check_profile,
+        check_space,
+        check_surroundings,
+        check_daemon,
+    ):
         for check in _guarded(step, home):
             done.append(check)
             on_check(check)
@@ -190,6 +199,25 @@ def check_space(home: paths.Home) -> Iterator[Check]:
         yield Check("space", FAIL, detail, hint, "disk_full")
     else:
         yield Check("space", WARN if free < _LITTLE_SPACE else OK, detail, hint if free < _LITTLE_SPACE else None)
+
+
+def check_surroundings(home: paths.Home) -> Iterator[Check]:
+    """Displays, key rings, managed policies and the daemon's environment."""
+    from cdpfetch import starting, surroundings
+
+    settings = config.load(home).browser
+    daemon = starting.read_pidfile(home)
+    its = surroundings.environment_of(daemon.pid) if daemon else None
+    found = {
+        "display": surroundings.display(os.environ) + surroundings.daemons_environment(os.environ, its),
+        "key ring": surroundings.key_ring(settings.extra_args, settings.profile_dir or home.profile),
+        "policies": surroundings.policies(user=os.environ.get("USER")),
+    }
+    for name, warnings in found.items():
+        for seen in warnings:
+            yield Check(name, WARN, seen.detail, seen.hint)
+    if not any(found.values()):
+        yield Check("surroundings", OK, "a display, no policy that is in the way, no foreign key ring")
 
 
 def check_daemon(home: paths.Home) -> Iterator[Check]:

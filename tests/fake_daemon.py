@@ -3,8 +3,8 @@
 Run as ``python fake_daemon.py cdpfetch.daemon --ready-fd N`` with ``CDPFETCH_HOME`` set.  ``fake.json`` in the home
 may hold: ``version``, ``protocol``; ``start`` (``refuse``, ``crash``, ``mute``, ``locked``); ``hello`` (``silent``,
 ``garbage``, ``hang-up`` for the first connection only); ``beat`` (seconds between heartbeats); ``browser`` (spawn a
-stand-in for Chrome that outlives us).  Each start appends its pid to ``starts`` in the home, each received request a
-line to ``requests``.
+stand-in for Chrome that outlives us); ``answers`` (op -> the fields of its result, and the ``stage`` before it).  Each
+start appends its pid to ``starts`` in the home, each received request a line to ``requests``.
 
 A fetch of ``fake:WORDS``, or of ``http(s)://HOST/WORDS``, does what the words say, in order: ``ok``, ``error:CODE``,
 ``wait:SECONDS``, ``status:N``, ``drip``, ``die``, ``quit`` (die before anything is said), ``mute`` (no word and no
@@ -89,6 +89,11 @@ class Peer:
             elif message["op"] == "shutdown":
                 self.send(wire.result_event(message["id"], "shutdown"))
                 self.daemon.leave()
+            elif message["op"] in self.daemon.script.get("answers", {}):
+                answer = self.daemon.script["answers"][message["op"]]
+                if "stage" in answer:
+                    self.send(wire.status_event(message["id"], answer.pop("stage")))
+                self.send(wire.result_event(message["id"], message["op"], **answer))
             else:
                 self.send(wire.result_event(message["id"], message["op"], pid=os.getpid(), version=self.daemon.version))
         finally:

@@ -18,6 +18,12 @@ log = logging.getLogger(__name__)
 # Chrome's exit status when another Chrome holds the profile (RESULT_CODE_PROFILE_IN_USE).
 EXIT_PROFILE_IN_USE = 21
 _LOCK = "SingletonLock"
+_SOCKET = "SingletonSocket"
+# How the temporary directories begin that hold these sockets: a name, a dot, and random letters.
+_SOCKET_FOLDERS = frozenset(
+    {"org.chromium.Chromium", ".org.chromium.Chromium", "com.google.Chrome", ".com.google.Chrome"}
+    | {"com.google.chrome.for.testing", "com.microsoft.Edge", ".com.microsoft.Edge"}
+)
 _PIPE_SWITCH = "--remote-debugging-pipe"
 _NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "fuse.sshfs", "9p"})
 
@@ -76,10 +82,25 @@ def prepare(directory: str) -> None:
         if found.alive or (not found.here and on_network(directory)):
             raise in_use(directory, found)
         log.warning("removing the profile lock of %s, process %d, which is not here", found.host, found.pid)
-        for name in (_LOCK, "SingletonCookie", "SingletonSocket"):
+        _remove_socket(directory)
+        for name in (_LOCK, "SingletonCookie", _SOCKET):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(directory, name))
     _write_preferences(directory)
+
+
+def _remove_socket(directory: str) -> None:
+    """Remove the temporary directory that a Chrome has left which did not end by itself: it holds its socket."""
+    with contextlib.suppress(OSError):
+        socket_path = os.readlink(os.path.join(directory, _SOCKET))
+        folder = os.path.dirname(socket_path)
+        prefix = os.path.basename(folder).rpartition(".")[0]
+        if not os.path.isabs(socket_path) or prefix not in _SOCKET_FOLDERS or os.lstat(folder).st_uid != os.getuid():
+            return
+        for name in (_SOCKET, "SingletonCookie"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
 
 
 def forget_tabs(directory: str) -> None:

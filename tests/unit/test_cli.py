@@ -354,6 +354,82 @@ def test_open_browser(fake, run, monkeypatch):
     assert request in fake.requests
 
 
+@pytest.mark.parametrize(("sites", "words"), [(0, "0 sites"), (1, "1 site"), (3, "3 sites")])
+def test_open_browser_waits_for_the_end_of_the_window(sites, words, fake, run):
+    fake.script(answers={"open-browser": {"stage": "interactive", "pid": 7, "sites": sites}})
+    status, out, _ = run("open-browser", "--wait")
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            "the browser is open; quit it to resume fetching",
+            f"the browser is closed; the profile is signed in to {words}",
+        ],
+    )
+    (request,) = [one for one in fake.requests if one.get("op") == "open-browser"]
+    assert request["wait"] is True
+
+
+@pytest.mark.parametrize(
+    ("closed", "words"), [(True, "the browser is closed\n"), (False, "no browser window was open\n")]
+)
+def test_close_browser(closed, words, fake, run):
+    fake.script(answers={"close-browser": {"closed": closed}})
+    run("status")
+    run("fetch", "fake:ok")
+    assert run("close-browser")[:2] == (0, words)
+
+
+def cookie(name, expires=None, path="/"):
+    return {"name": name, "domain": ".example.com", "path": path, "secure": True, "httpOnly": True, "expires": expires}
+
+
+SITES = [
+    {
+        "site": "example.com",
+        "recorded": True,
+        "origins": ["https://example.com"],
+        "cookies": [cookie("sid"), cookie("lang\x1b[2J", "2027-01-01T00:00:00+00:00", "/a")],
+    },
+    {"site": "example.net", "recorded": True, "origins": ["https://app.example.net"], "cookies": []},
+    {"site": "example.org", "recorded": False, "origins": [], "cookies": [cookie("x")]},
+]
+
+
+def test_sessions_are_listed(fake, run):
+    fake.script(answers={"sessions": {"sites": SITES}})
+    status, out, err = run("sessions")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[:2] == ["example.com", "   sid (.example.com/): session"]
+    assert lines[2].startswith("   lang")
+    assert lines[2].endswith("(.example.com/a): 2027-01-01T00:00:00+00:00")
+    assert "\x1b" not in out
+    assert lines[3:] == [
+        "example.net",
+        "   no cookies; it was visited in the window, and may keep its session elsewhere",
+        "example.org  (visited without it: not signed in to in the window)",
+        "   x (.example.com/): session",
+    ]
+    listed = [json.loads(line) for line in run("sessions", "list", "--json")[1].splitlines()]
+    assert [one["site"] for one in listed] == ["example.com", "example.net", "example.org"]
+    assert listed[0]["cookies"][0]["http_only"] is True
+
+
+def test_no_session_names_the_next_command(fake, run):
+    fake.script(answers={"sessions": {"sites": []}})
+    assert "cdpfetch open-browser URL" in run("sessions")[1]
+    assert run("sessions", "--json")[:2] == (0, "")
+
+
+def test_sessions_are_cleared(fake, run):
+    fake.script(answers={"sessions": {"sites": ["example.com"], "cookies": 2}})
+    assert run("sessions", "clear", "example.com")[:2] == (0, "removed 2 cookies of 1 site\n")
+    assert {"id": 1, "op": "sessions", "action": "clear", "site": "example.com"} in fake.requests
+    assert json.loads(run("sessions", "clear", "--json")[1]) == {"sites": ["example.com"], "cookies": 2}
+    assert run("sessions", "list", "example.com")[0] == 2
+    assert run("sessions", "forget")[0] == 2
+
+
 def test_logs_show_the_end(fake, run):
     assert run("logs")[0] == 1
     os.makedirs(fake.home.logs)

@@ -207,3 +207,28 @@ async def test_the_chrome_of_a_killed_daemon_is_waited_for(tmp_path: Path) -> No
     # Any other Chrome is somebody's: nothing is waited for.
     os.symlink(f"{socket.gethostname()}-{os.getpid()}", tmp_path / "SingletonLock")
     await profile.await_leftover(str(tmp_path), 20)
+
+
+def test_the_socket_of_a_killed_chrome_goes_with_its_lock(tmp_path: Path) -> None:
+    profile_dir, folder = tmp_path / "profile", tmp_path / "org.chromium.Chromium.a1B2c3"
+    for directory in (profile_dir, folder):
+        directory.mkdir()
+    for name in ("SingletonSocket", "SingletonCookie"):
+        (folder / name).touch()
+    (profile_dir / "SingletonLock").symlink_to(f"{socket.gethostname()}-{2**22 + 1}")
+    (profile_dir / "SingletonSocket").symlink_to(folder / "SingletonSocket")
+    profile.prepare(str(profile_dir))
+    assert not folder.exists()
+    assert not os.path.lexists(profile_dir / "SingletonSocket")
+
+
+@pytest.mark.parametrize("name", ["home", "org.chromium.Chromium", "org.chromium.Other.a1B2c3"])
+def test_no_other_directory_goes(name: str, tmp_path: Path) -> None:
+    profile_dir, folder = tmp_path / "profile", tmp_path / name
+    for directory in (profile_dir, folder):
+        directory.mkdir()
+    (folder / "SingletonSocket").touch()
+    (profile_dir / "SingletonLock").symlink_to(f"{socket.gethostname()}-{2**22 + 1}")
+    (profile_dir / "SingletonSocket").symlink_to(folder / "SingletonSocket")
+    profile.prepare(str(profile_dir))
+    assert (folder / "SingletonSocket").exists()
