@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import twins
 
 from cdpfetch import artifacts, cli, errors, wire
 from cdpfetch.cli import output
@@ -15,8 +16,8 @@ from cdpfetch.cli.daemons import last_lines
 
 
 @pytest.fixture
-def run(capfdbinary):
-    """Run the command; returns (status, standard output, standard error)."""
+def run_here(capfdbinary):
+    """Run the command in this process; returns (status, standard output, standard error)."""
 
     def call(*arguments):
         try:
@@ -25,6 +26,27 @@ def run(capfdbinary):
             status = ended.code
         out, err = capfdbinary.readouterr()
         return status, out.decode(), err.decode()
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory):
+    """A ``cdpf`` beside a ``cdpfetch`` whose daemons are scripted ones."""
+    directory = tmp_path_factory.mktemp("native")
+    return twins.pair(directory / "bin", twins.build(directory / "cdpf"))
+
+
+@pytest.fixture(params=["cdpfetch", "cdpf"])
+def run(request):
+    """Run the command, and the compiled one, with which every test passes too."""
+    if request.param == "cdpfetch":
+        return request.getfixturevalue("run_here")
+    program = request.getfixturevalue("native")
+
+    def call(*arguments):
+        done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     return call
 
@@ -234,12 +256,12 @@ def test_lone_surrogates_can_be_printed(capfdbinary):
     assert capfdbinary.readouterr().out == b'"\\ud800"\n'
 
 
-def test_an_interrupt_is_130(fake, run, monkeypatch):
+def test_an_interrupt_is_130(fake, run_here, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cdpfetch.client.Client.fetch_documents", interrupted)
-    assert run("fetch", "fake:ok") == (130, "", "")
+    assert run_here("fetch", "fake:ok") == (130, "", "")
 
 
 def test_a_reader_that_left_is_no_trouble(fake):
@@ -302,23 +324,23 @@ def test_artifacts_are_listed_and_pruned(fake, run):
     assert json.loads(run("artifacts", "prune", "--json")[1])["removed"] == []
 
 
-def test_extract_reads_files_and_standard_input(fake, run, tmp_path, monkeypatch):
+def test_extract_reads_files_and_standard_input(fake, run_here, tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     page.write_text(
         "<html><head><title>T</title></head><body><main><h1>Head</h1><p>Words to keep.</p></main></body></html>"
     )
-    status, out, _ = run("extract", str(page))
+    status, out, _ = run_here("extract", str(page))
     assert status == 0
     assert "Words to keep." in out
-    status, out, _ = run("extract", str(page), "--json")
+    status, out, _ = run_here("extract", str(page), "--json")
     assert json.loads(out)["title"] == "T"
-    status, out, err = run("extract", str(tmp_path / "none"))
+    status, out, err = run_here("extract", str(tmp_path / "none"))
     assert (status, out) == (2, "")
     assert "cannot read" in err
     (tmp_path / "noise.bin").write_bytes(bytes(range(256)))
-    assert run("extract", str(tmp_path / "noise.bin"))[0] == 1
+    assert run_here("extract", str(tmp_path / "noise.bin"))[0] == 1
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(page.read_bytes())))
-    status, out, _ = run("extract", "-")
+    status, out, _ = run_here("extract", "-")
     assert status == 0
     assert "Words to keep." in out
 
