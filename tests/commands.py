@@ -37,6 +37,7 @@ class Command:
     """Calls ``cdpfetch`` with a home of its own."""
 
     def __init__(self, root: Path, allow: list[str]) -> None:
+        self.program = [sys.executable, "-m", "cdpfetch"]
         self.home = paths.Home(str(root))
         self.display: str | None = None  # the X display that calls are given
         os.makedirs(root, 0o700)
@@ -61,7 +62,7 @@ class Command:
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A call that goes on by itself."""
         return subprocess.Popen(
-            [sys.executable, "-m", "cdpfetch", *arguments],
+            [*self.program, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,

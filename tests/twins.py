@@ -24,7 +24,8 @@ import sys
 sys.path.insert(0, {root!r})
 from cdpfetch import cli, starting
 
-starting.daemon_command = lambda: [sys.executable, "-S", {fake!r}, "cdpfetch.daemon"]
+if {scripted!r}:
+    starting.daemon_command = lambda: [sys.executable, "-S", {fake!r}, "cdpfetch.daemon"]
 with open(os.path.join(os.path.dirname(__file__), "handed-over"), "a") as file:
     file.write(" ".join(sys.argv[1:]) + "\\n")
 sys.exit(cli.main())
@@ -52,12 +53,12 @@ def build(output: Path, *flags: str, sources: list[Path] | None = None) -> Path:
     return output
 
 
-def pair(directory: Path, program: Path) -> Path:
-    """Puts ``cdpf`` and a ``cdpfetch`` whose daemons are scripted ones into a directory; returns the former's path."""
+def pair(directory: Path, program: Path, *, scripted: bool = True) -> Path:
+    """Puts ``cdpf`` and a ``cdpfetch``, with scripted or real daemons, into a directory; returns the former's path."""
     directory.mkdir()
     shutil.copy(program, directory / "cdpf")
     command = directory / "cdpfetch"
-    command.write_text(COMMAND.format(python=sys.executable, root=str(ROOT), fake=str(FAKE)))
+    command.write_text(COMMAND.format(python=sys.executable, root=str(ROOT), fake=str(FAKE), scripted=scripted))
     command.chmod(0o755)
     return directory / "cdpf"
 

@@ -230,13 +230,13 @@ void document_failure(Buffer *out, const Json *document) {
 
 static const char *const FORMATS[] = {"markdown", "text", "source", "html"};
 /* The roles that serve each format, best first; "textual" is an original that is readable as it is. */
-static const char *const ROLES[][3] = {
-    {"content", "text", "textual"},
-    {"text", "textual", "content"},
-    {"source", "textual", "page"},
-    {"page", "html", NULL},
+static const char *const ROLES[][4] = {
+    {"content", "text", "textual", "source"},
+    {"text", "textual", "source", "content"},
+    {"source", "textual", "page", NULL},
+    {"page", "html", NULL, NULL},
 };
-enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
+enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS, ROLE_COUNT = sizeof *ROLES / sizeof **ROLES };
 
 static bool has_word(Slice words, const char *word) {
     size_t size = strlen(word);
@@ -307,7 +307,7 @@ const Json *document_body(const Json *document, const char *format) {
     while (which < FORMAT_COUNT && strcmp(FORMATS[which], format) != 0) {
         which++;
     }
-    for (size_t role = 0; which < FORMAT_COUNT && role < 3 && ROLES[which][role]; role++) {
+    for (size_t role = 0; which < FORMAT_COUNT && role < ROLE_COUNT && ROLES[which][role]; role++) {
         for (const Json *body = json_is(bodies, JSON_ARRAY) ? bodies->first : NULL; body; body = body->next) {
             if (serves(body, ROLES[which][role])) {
                 return body;

@@ -106,7 +106,7 @@ static bool mentions(const Buffer *text, const char *word) {
 
 bool home_has_services(const Home *home) {
     /* Sections of the settings, and the variables that their keys have. */
-    static const char *const sections[] = {"parallel", "jina", "github", "llm", "search"};
+    static const char *const sections[] = {"parallel", "jina", "github"};
     for (char **variable = environ; *variable; variable++) {
         if (strncmp(*variable, "PARALLEL_API_KEY", 16) == 0 || strncmp(*variable, "JINA_API_KEY", 12) == 0) {
             return true;

@@ -6,6 +6,7 @@
 
 static const char *const FORMATS[] = {"markdown", "text", "html", "source", NULL};
 static const char *const REDIRECTS[] = {"follow", "same-host", NULL};
+static const char *const ENGINES[] = {"browser", "http", "auto", NULL};
 
 /* An option with its place in the structure; those with a value have the field's name on the wire too. */
 typedef struct {
@@ -30,6 +31,7 @@ static const Option VALUES[] = {
     {"--redirects", "redirects", offsetof(FetchOptions, redirects), REDIRECTS},
     {"--deadline", NULL, offsetof(FetchOptions, deadline), NULL},
     {"--accept-language", "acceptLanguage", offsetof(FetchOptions, accept_language), NULL},
+    {"--engine", "engine", offsetof(FetchOptions, engine), ENGINES},
 };
 enum { FLAG_COUNT = sizeof FLAGS / sizeof *FLAGS, VALUE_COUNT = sizeof VALUES / sizeof *VALUES };
 

@@ -23,6 +23,7 @@ typedef struct {
     const char *redirects;
     const char *deadline;
     const char *accept_language;
+    const char *engine;
     const char *allow[MAX_URLS];
     size_t allow_count;
     const char *urls[MAX_URLS];

@@ -155,8 +155,8 @@ static bool find_body(const Home *home, const ReadOptions *options, Buffer *name
     bool good = read_file(path->data, MAX_METADATA, &metadata) == 0;
     const Json *document = good ? json_parse(&arena, buffer_view(&metadata)) : NULL;
     Slice found = json_text(json_get(document_body(document, options->format), "name"));
-    good = found.size && !memchr(found.data, '/', found.size) && !memchr(found.data, '\0', found.size) &&
-           text_is_utf8(found, false);
+    good = found.size && slice_is(json_text(json_get(document, "fetch_id")), options->id) &&
+           !memchr(found.data, '/', found.size) && !memchr(found.data, '\0', found.size) && text_is_utf8(found, false);
     path->size = directory;
     buffer_slice(path, found);
     buffer_char(path, '\0');

@@ -20,24 +20,22 @@ static size_t scheme_of(const char *url) {
     return size && is_letter(*url) && url[size] == ':' ? size + 1 : 0;
 }
 
-static bool names_github(const char *text, size_t size) {
-    for (size_t at = 0; at + 6 <= size; at++) {
-        if (strncasecmp(text + at, "github", 6) == 0) {
-            return true;
-        }
+static bool names_github(const char *text) {
+    while (*text && strncasecmp(text, "github", 6) != 0) {
+        text++;
     }
-    return false;
+    return *text != '\0';
 }
 
 bool url_is_plain(const char *url) {
     size_t scheme = scheme_of(url);
     bool web = strncasecmp(url, "http:", scheme) == 0 || strncasecmp(url, "https:", scheme) == 0;
-    if (!scheme) {
+    if (!scheme || names_github(url)) {
         return false;
     }
     if (!web) {
         /* The daemon says what it thinks of other schemes. */
-        return !names_github(url, strlen(url)) && strncasecmp(url, "git", 3) != 0 && url[scheme] != '/';
+        return strncasecmp(url, "git", 3) != 0 && url[scheme] != '/';
     }
     const char *host = url + scheme;
     if (strncmp(host, "//", 2) != 0) {
@@ -48,7 +46,7 @@ bool url_is_plain(const char *url) {
     while (is_alphanumeric(host[size]) || (host[size] && strchr(".-:", host[size]))) {
         size++;
     }
-    if (!size || (host[size] && !strchr("/?#", host[size])) || names_github(host, size)) {
+    if (!size || (host[size] && !strchr("/?#", host[size]))) {
         return false;
     }
     for (const char *rest = host + size; *rest; rest++) {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Whether no fetcher but the local one can want a URL, judged without parsing it as a browser would: what has anything
-   unusual before its path, and what names GitHub anywhere before it, is not plain. */
+   unusual before its path, or names GitHub anywhere, is not plain. */
 bool url_is_plain(const char *url);
 
 /* Whether two URLs can't be two spellings of one. */

@@ -1,7 +1,8 @@
-"""What a user of the command gets."""
+"""What a user of the command gets, and of the compiled one."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -10,10 +11,34 @@ import stat
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+import twins
 from commands import Command, wait_for
 from testsite import PDF, PROSE, Site
 
 from cdpfetch import artifacts
+
+
+@pytest.fixture(scope="module", params=["cdpfetch", "cdpf"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str] | None:
+    """What is run in place of the module: ``cdpf``, or nothing else."""
+    if request.param == "cdpfetch":
+        return None
+    directory = tmp_path_factory.mktemp("native")
+    return [str(twins.pair(directory / "bin", twins.build(directory / "cdpf"), scripted=False))]
+
+
+@pytest.fixture
+def command(shared_command: Command, program: list[str] | None) -> Command:
+    made = copy.copy(shared_command)
+    made.program = program or made.program
+    return made
+
+
+@pytest.fixture
+def own(own: Command, program: list[str] | None) -> Command:
+    own.program = program or own.program
+    return own
 
 
 def test_a_page_becomes_files_and_a_digest(command: Command, site: Site) -> None:

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import twins
 
 import cdpfetch
 from cdpfetch import _version
@@ -167,20 +170,71 @@ def test_a_script_runs_says_what_it_does_and_stops_at_errors(script: str) -> Non
     subprocess.run(["bash", "-n", str(path)], check=True)
 
 
-def test_the_wheel_holds_the_typed_package_and_its_command(tmp_path: Path) -> None:
-    # The backend looks for its own program on PATH.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    build = "import sys, uv_build; uv_build.build_wheel(sys.argv[1])"
-    environ = {**os.environ, "PATH": path}
-    subprocess.run([sys.executable, "-c", build, str(tmp_path)], check=True, cwd=ROOT, env=environ, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+def build(root: Path, kind: str, output: Path, **environment: str) -> Path:
+    """What the backend makes of a tree: a ``wheel``, an ``editable`` one or an ``sdist``."""
+    code = f"import sys, hatchling.build; print(hatchling.build.build_{kind}(sys.argv[1]))"
+    command = [sys.executable, "-P", "-c", code, str(output)]
+    environ = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=root, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return output / done.stdout.split()[-1]
+
+
+def packed(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
-        content = set(archive.namelist())
-        (entry_points,) = [name for name in content if name.endswith(".dist-info/entry_points.txt")]
-        assert "cdpfetch = cdpfetch.cli:main" in archive.read(entry_points).decode()
+        return set(archive.namelist())
+
+
+DATA = f"cdpfetch-{_version.__version__}.data"
+INFO = f"cdpfetch-{_version.__version__}.dist-info"
+
+
+def test_the_wheel_holds_the_typed_package_and_its_command(tmp_path: Path) -> None:
+    wheel = build(ROOT, "wheel", tmp_path, CDPFETCH_NATIVE="0")
+    assert wheel.name == f"cdpfetch-{_version.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        assert "cdpfetch = cdpfetch.cli:main" in archive.read(f"{INFO}/entry_points.txt").decode()
+        assert "Root-Is-Purelib: true" in archive.read(f"{INFO}/WHEEL").decode()
+    content = packed(wheel)
     assert "cdpfetch/py.typed" in content
     sources = {str(path.relative_to(ROOT)) for path in (ROOT / "cdpfetch").rglob("*") if path.is_file()}
     assert {name for name in content if name.startswith("cdpfetch/") and not name.endswith("/")} == {
-        name for name in sources if "__pycache__" not in name
+        name for name in sources if "__pycache__" not in name and not name.startswith("cdpfetch/native/")
     }
-    assert {name.partition("/")[0] for name in content} == {"cdpfetch", f"cdpfetch-{_version.__version__}.dist-info"}
+    assert {name.partition("/")[0] for name in content} == {"cdpfetch", INFO}
+
+
+def test_the_wheel_has_cdpf_where_there_is_a_compiler(tmp_path: Path) -> None:
+    twins.build(tmp_path / "cdpf")  # skips without one
+    first, second, editable = (tmp_path / name for name in ("first", "second", "editable"))
+    wheel = build(ROOT, "wheel", first)
+    platform = re.sub(r"\W", "_", sysconfig.get_platform())
+    assert wheel.name == f"cdpfetch-{_version.__version__}-py3-none-{platform}.whl"
+    assert packed(wheel) - packed(build(ROOT, "wheel", second, CDPFETCH_NATIVE="0")) == {f"{DATA}/scripts/cdpf"}
+    assert f"{DATA}/scripts/cdpf" in packed(build(ROOT, "editable", editable))
+    with zipfile.ZipFile(wheel) as archive:
+        (program,) = [one for one in archive.infolist() if one.filename.endswith("/cdpf")]
+        assert program.external_attr >> 16 & 0o111 == 0o111
+        assert str(ROOT).encode() not in archive.read(program)
+    assert f"{DATA}/scripts/cdpf" not in packed(build(ROOT, "wheel", second, CC="/nowhere/cc"))
+
+
+def test_the_source_distribution_makes_the_same_wheel(tmp_path: Path) -> None:
+    with tarfile.open(build(ROOT, "sdist", tmp_path)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    tree = tmp_path / f"cdpfetch-{_version.__version__}"
+    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "cdpfetch", "scripts", "tests"} <= {
+        path.name for path in tree.iterdir()
+    }
+    again, first = build(tree, "wheel", tmp_path / "again"), build(ROOT, "wheel", tmp_path / "first")
+    assert again.read_bytes() == first.read_bytes()
+
+
+def test_a_failing_compiler_is_told(tmp_path: Path) -> None:
+    code = "import sys, hatchling.build; hatchling.build.build_wheel(sys.argv[1])"
+    command = [sys.executable, "-P", "-c", code, str(tmp_path)]
+    environ = {**os.environ, "CC": "false"}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "cdpf could not be built" in done.stderr
+    assert "CDPFETCH_NATIVE=0" in done.stderr

@@ -95,12 +95,12 @@ def test_options_become_the_same_fields(pair: Pair) -> None:
     pair.up()
     given = ["--json", "-o", "out/../deep//x/", "--format", "text", "--extractor", 'a"b\\\té', "--screenshot"]
     given += ["--wait-for", "#x", "--redirects", "same-host", "--deadline", "2.50", "--accept-language", "de"]
-    given += ["fake:ok", "--allow", "x", "--allow", "y:1", "--insecure", "--keep-page"]
+    given += ["--engine", "auto", "fake:ok", "--allow", "x", "--allow", "y:1", "--insecure", "--keep-page"]
     pair.same("fetch", *given)
     mine, theirs = fetches(pair)
     assert mine == theirs
     assert mine["downloadDir"] == os.path.abspath("deep/x")
-    assert (mine["deadline"], mine["allow"], mine["insecure"]) == (2.5, ["x", "y:1"], True)
+    assert (mine["deadline"], mine["allow"], mine["insecure"], mine["engine"]) == (2.5, ["x", "y:1"], True, "auto")
 
 
 def test_the_content_is_printed(pair: Pair) -> None:
@@ -196,6 +196,9 @@ def test_status_and_stop(pair: Pair) -> None:
         ("fetch", "--deadline", "0", "fake:ok"),
         ("fetch", "--deadline", "1e1", "fake:ok"),
         ("fetch", "--header", "A: b", "fake:ok"),
+        ("fetch", "--engine", "gecko", "fake:ok"),
+        ("fetch", "--fresh", "fake:ok"),
+        ("fetch", "--source", "local", "fake:ok"),
         ("fetch", "-o", "~/x", "fake:ok"),
         ("fetch", "fake:ok", "-o"),
         ("fetch", "fake:ok", "fake:ok"),
