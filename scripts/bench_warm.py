@@ -1,9 +1,10 @@
-"""What a warm ``cdpfetch fetch`` of a small local page costs, whole process, beside the page's own navigation.
+"""What a warm fetch of a small local page costs, whole process, beside the daemon's own time for it.
 
     .venv/bin/python scripts/bench_warm.py [ROUNDS]
 
-Serves the page itself, works in a home of its own, and prints medians in milliseconds: the whole process as a shell
-sees it, the phases that ``--json`` reports, and the ratio of the whole to the navigation in Chrome.
+Serves the page itself, works in a home of its own, and asks ``cdpfetch`` and ``cdpf`` (where it was built) by turns.
+Prints medians in milliseconds: the whole process as a shell sees it, the phases that ``--json`` reports, and the median
+of each run's ratio of the whole to the daemon's total.
 """
 
 from __future__ import annotations
@@ -64,22 +65,26 @@ def main() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         site = f"127.0.0.1:{server.server_address[1]}"
         environ = {**os.environ, "CDPFETCH_HOME": home, "CDPFETCH_NETWORK_ALLOW": site}
-        cdpfetch = [os.path.join(os.path.dirname(sys.executable), "cdpfetch")]
-        command = [*cdpfetch, "fetch", "--json", f"http://{site}/"]
+        folder = os.path.dirname(sys.executable)
+        programs = [name for name in ("cdpfetch", "cdpf") if os.path.exists(os.path.join(folder, name))]
+        commands = {name: [os.path.join(folder, name), "fetch", "--json", f"http://{site}/"] for name in programs}
         try:
             for _ in range(3):
-                measure(command, environ)
-            results = [measure(command, environ) for _ in range(rounds)]
+                measure(commands["cdpfetch"], environ)
+            results = [{name: measure(commands[name], environ) for name in programs} for _ in range(rounds)]
         finally:
-            subprocess.run([*cdpfetch, "stop"], env=environ, check=False, capture_output=True)
+            subprocess.run([commands["cdpfetch"][0], "stop"], env=environ, check=False, capture_output=True)
             server.shutdown()
-    whole = statistics.median(result[0] for result in results)
-    phases = {name: statistics.median(result[1].get(name, 0.0) for result in results) for name in PHASES}
-    print(f"whole process {whole:7.1f} ms   (medians of {rounds})")
-    for name, value in phases.items():
-        print(f"{name:13} {value:7.1f} ms")
-    print(f"client        {whole - phases['total']:7.1f} ms   (start of Python, socket, printing)")
-    print(f"whole / navigate = {whole / phases['navigate']:.2f}")
+    print(f"medians of {rounds}  " + "".join(f"{name:>12}" for name in programs))
+    print_row("whole process", [[result[name][0] for result in results] for name in programs])
+    for phase in PHASES:
+        print_row(phase, [[result[name][1].get(phase, 0.0) for result in results] for name in programs])
+    print_row("ratio", [[result[name][0] / result[name][1]["total"] for result in results] for name in programs], 3)
+
+
+def print_row(name: str, columns: list[list[float]], digits: int = 1) -> None:
+    """The median of each column."""
+    print(f"{name:15}" + "".join(f"{statistics.median(column):12.{digits}f}" for column in columns))
 
 
 if __name__ == "__main__":

@@ -206,7 +206,7 @@ def test_only_plain_urls_are_ours(ask: Driver) -> None:
             "http://x/",
             "HTTPS://Example.com:80/a%20b?c#d",
             "http://127.0.0.1:80",
-            "https://x?github",
+            "https://x?git",
             "fake:a b",
             "fake:é",
         )
@@ -219,6 +219,7 @@ def test_only_plain_urls_are_ours(ask: Driver) -> None:
             "http://gist.github.com./",
             "/x",
             "://x",
+            "http://x/GitHub",
             "1a:b",
         ),
         *("https://raw.githubusercontent.com/x", "http:github.com", "http:\\\\github.com", "http:///github.com", ""),
