@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { STATUS_MILLISECONDS = 15000, END_MILLISECONDS = 15000 };
 
@@ -82,10 +83,15 @@ static void add_line(Buffer *out, const char *label, const Json *value) {
     buffer_char(out, '\n');
 }
 
-static void add_duration(Buffer *out, const Json *seconds) {
-    char *text = slice_copy(json_text(seconds));
-    long long whole = (long long)strtod(text, NULL);
+static double number_of(const Json *value) {
+    char *text = slice_copy(json_text(value));
+    double number = strtod(text, NULL);
     free(text);
+    return number;
+}
+
+static void add_duration(Buffer *out, double seconds) {
+    long long whole = (long long)seconds;
     long long hours = whole / 3600;
     long long minutes = whole / 60 % 60;
     if (hours) {
@@ -95,6 +101,39 @@ static void add_duration(Buffer *out, const Json *seconds) {
     } else {
         buffer_format(out, "%lld s", whole);
     }
+}
+
+static void add_guard(Buffer *out, const Json *guard) {
+    const Json *lanes = json_get(guard, "lanes");
+    double proved = 0;
+    for (const Json *lane = json_is(lanes, JSON_ARRAY) ? lanes->first : NULL; lane; lane = lane->next) {
+        double at = number_of(json_get(lane, "proved"));
+        buffer_text(out, lane == lanes->first ? "guard     lanes " : ", ");
+        add_value(out, json_get(lane, "name"), "None");
+        proved = at > proved ? at : proved;
+    }
+    if (!json_truthy(lanes)) {
+        return;
+    }
+    if (proved > 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        double ago = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - proved;
+        buffer_text(out, ", proved ");
+        add_duration(out, ago > 0 ? ago : 0);
+        buffer_text(out, " ago, ");
+    } else {
+        buffer_text(out, ", not proved yet, ");
+    }
+    add_value(out, json_get(guard, "opened"), "0");
+    buffer_text(out, " connections made, ");
+    add_value(out, json_get(guard, "refused"), "0");
+    buffer_text(out, " refused");
+    if (json_truthy(json_get(guard, "upstream"))) {
+        buffer_text(out, ", by ");
+        add_value(out, json_get(guard, "upstream"), "");
+    }
+    buffer_char(out, '\n');
 }
 
 static void add_browser(Buffer *out, const Json *browser) {
@@ -131,7 +170,9 @@ static void add_counts(Buffer *out, const Json *status) {
     add_value(out, json_get(requests, "queued"), "0");
     buffer_text(out, " waiting, ");
     add_value(out, json_get(requests, "served"), "0");
-    buffer_text(out, " served\nworkers   ");
+    buffer_text(out, " served\n");
+    add_guard(out, json_get(status, "guard"));
+    buffer_text(out, "workers   ");
     add_value(out, json_get(workers, "alive"), "0");
     buffer_text(out, " alive, ");
     add_value(out, json_get(workers, "restarts"), "0");
@@ -144,7 +185,7 @@ static void add_status(Buffer *out, const Json *status) {
     buffer_text(out, ", process ");
     add_value(out, json_get(status, "pid"), "None");
     buffer_text(out, ", up ");
-    add_duration(out, json_get(status, "uptime_secs"));
+    add_duration(out, number_of(json_get(status, "uptime_secs")));
     buffer_char(out, '\n');
     add_line(out, "home      ", json_get(status, "home"));
     add_line(out, "socket    ", json_get(status, "socket"));

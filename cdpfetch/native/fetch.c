@@ -97,7 +97,8 @@ static void complain_of(const Json *document) {
 static void print_document(Fetch *fetch, const Json *document) {
     Buffer out = {0};
     bool ok = json_truthy(json_get(document, "ok"));
-    char *code = ok ? NULL : slice_copy(json_text(json_get(json_get(document, "error"), "code")));
+    const Json *error = json_get(document, "error");
+    char *code = json_truthy(error) ? slice_copy(json_text(json_get(error, "code"))) : NULL;
     bool unprintable = false;
     if (fetch->options->json) {
         json_print(&out, document);
@@ -216,7 +217,8 @@ static void lose(Fetch *fetch, Reception reception) {
 
 /* Whether the daemon alone can serve a call, and this program can print what comes. */
 static bool is_ours(const FetchOptions *options, const Home *home) {
-    if (isatty(2) || (options->content && isatty(1))) {
+    /* On a terminal: progress, disarmed content, and addresses that somebody has typed. */
+    if (isatty(0) || isatty(2) || (options->content && isatty(1))) {
         return false;
     }
     for (size_t at = 0; at < options->url_count; at++) {

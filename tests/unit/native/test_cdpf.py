@@ -179,6 +179,34 @@ def test_status_and_stop(pair: Pair) -> None:
     assert process.start_time(browser) is None
 
 
+BROWSER = {"state": "running", "version": "Chrome/156", "pid": 7, "sandboxed": True, "tabs": 3, "executable": "/x"}
+LANES = [{"name": "profile", "proved": None}, {"name": "anonymous", "proved": 9999999999.5}]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"uptimeSecs": 59.9, "home": "/h", "socket": "/s", "log": "/l", "profile": "/é", "browser": BROWSER},
+        {
+            "uptimeSecs": 125,
+            "browser": {**BROWSER, "sandboxed": False, "state": "interactive"},
+            "workers": {"alive": 2},
+        },
+        {"uptimeSecs": 7322.5, "requests": {"active": 1, "queued": 2, "served": 3}, "browser": {"state": "stopped"}},
+        {"warnings": [{"code": "no_sandbox", "message": "Chrome has none"}], "oneTwoThree": {"deepKey": [{"aB": 1.5}]}},
+        {"guard": {"lanes": LANES, "opened": 4, "refused": 1, "upstream": "socks5://x"}, "workers": {"restarts": 1}},
+        {"guard": {"lanes": LANES[:1], "opened": 4}},
+        {"browser": None, "guard": None, "requests": None, "warnings": None, "uptimeSecs": None, "home": True},
+    ],
+    ids=range(7),
+)
+def test_status_tells_the_same(pair: Pair, facts: dict[str, Any]) -> None:
+    pair.fake.script(answers={"status": {"version": "0.1.0", **facts}})
+    pair.up()
+    pair.same("status")
+    pair.same("status", "--json")
+
+
 # What is handed over
 
 
