@@ -148,7 +148,10 @@ async def answer(
 
 def _content(document: Mapping[str, Any]) -> str:
     """The readable text of a document, a little more of it than a model may read.  Raises CdpFetchError."""
-    body = pick_body(dict(document), "markdown")
+    try:
+        body = pick_body(dict(document), "markdown")
+    except InvalidRequest as error:
+        raise CdpFetchError("no_content", f"there is nothing to read: {error.reason}", error.hint) from None
     try:
         with open(body["path"], encoding="utf-8", errors="replace") as file:
             text = file.read()

@@ -69,7 +69,8 @@ def fetch_documents(
     plain, own = chain.split(options)
     with Client(home) as client:
         if not chain.needed(urls, own, client.home, os.environ):
-            return client.fetch_documents(list(urls), on_status=on_status, on_document=on_document, **plain)
+            shared = {"share": True, **plain}  # with other processes that fetch the same at the moment
+            return client.fetch_documents(list(urls), on_status=on_status, on_document=on_document, **shared)
         from cdpfetch import asyncapi
 
         return asyncapi.fetch_documents(client.home, urls, on_status, on_document, options)

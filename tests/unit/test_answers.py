@@ -228,7 +228,8 @@ async def test_a_document_without_text(tmp_path: Path) -> None:
             draft.write("a.png", "original", b"\x89PNG", "image/png")
             made = draft.commit({**artifacts.new_document("https://example.com/a"), "ok": True})
         found = await answers.answer(config(llm), made, "What?", {})
-    assert found["error"]["code"] == "invalid_request"
+    assert found["error"]["code"] == "no_content"
+    assert "a.png" in found["error"]["hint"]
     assert llm.requests == []
 
 

@@ -180,7 +180,7 @@ def test_options_may_stand_anywhere(fake, run):
 def test_only_what_was_asked_for_is_sent(fake, run):
     run("fetch", "fake:ok")
     request = next(one for one in fake.requests if one.get("op") == "fetch")
-    assert set(request) == {"id", "op", "downloadDir", "url"}
+    assert set(request) == {"id", "op", "downloadDir", "url", "share"}
     run(
         "fetch", "--screenshot", "--insecure", "--keep-page", "--wait-for", "a", "--redirects", "same-host", "fake:ok:x"
     )

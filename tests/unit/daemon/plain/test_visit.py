@@ -292,7 +292,7 @@ async def test_what_does_not_answer_and_what_does_not_end(tmp_path: Path) -> Non
         w.answers = {"/silent": silent, "/slow": slow}
         with pytest.raises(NavigationTimeout, match=r"page load timed out after 0\.3 s"):
             await w.go("http://site.example/silent", seconds=0.3)
-        landing = await w.go("http://site.example/slow", seconds=2.0)
+        landing = await w.go("http://site.example/slow", seconds=4.0)
         assert landing.partial == ("the time was over after 7 of the declared 5000 bytes",)
         assert w.left() == []
 
@@ -304,7 +304,7 @@ async def test_a_stream_is_taken_for_a_while(tmp_path: Path) -> None:
 
     async with web(tmp_path) as w:
         w.answers["/s"] = stream
-        landing = await w.go("http://site.example/s", seconds=0.5)
+        landing = await w.go("http://site.example/s", seconds=4.0)
         assert "its first 10 s (11 bytes)" in landing.partial[0]
         assert Path(str(landing.path)).read_bytes() == b"data: one\n\n"
 
