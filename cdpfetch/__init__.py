@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cdpfetch.client import Client
     from cdpfetch.document import Document, Outcome, Page
     from cdpfetch.errors import CdpFetchError, ConfigError, DaemonUnavailable, FetchError, InvalidRequest
+    from cdpfetch.search.calling import search
 
 # Public name -> the module that has it.
 _HOMES = {
@@ -42,6 +43,7 @@ _HOMES = {
     "fetch_many": "api",
     "open_browser": "api",
     "read": "api",
+    "search": "search",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "fetch_many",
     "open_browser",
     "read",
+    "search",
 ]
 
 
@@ -72,7 +75,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    module = import_module(f"{__name__}.{home}")
+    # The package ``search`` is itself what is called.
+    value = getattr(module, name, module)
     globals()[name] = value
     return value
 

@@ -16,6 +16,8 @@ from cdpfetch.fetchers.local import LocalFetcher
 from cdpfetch.fetchers.parallel import ParallelFetcher
 from cdpfetch.paths import Home
 from cdpfetch.router import Router, Routing
+from cdpfetch.search.calling import Queries, SearchOptions, asearch
+from cdpfetch.search.running import SearchResult
 from cdpfetch.wire import Message
 
 T = TypeVar("T")
@@ -95,6 +97,10 @@ class AsyncClient(aclient.AsyncClient):
 
         await answers.answer_all(call.config, documents, prompt, environ, answered)
         return documents
+
+    async def search(self, queries: Queries, **options: Unpack[SearchOptions]) -> SearchResult:
+        """Search the web; see ``cdpfetch.search.calling.search`` for the options and the errors."""
+        return await asearch(queries, home=self.home, environ=self.environment, **options)
 
 
 def _named(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,10 @@ class Said(NamedTuple):
 
 
 async def complete(config: Config, endpoint: Endpoint, system: str, user: str) -> Said:
-    """Ask.  Raises CdpFetchError, whose words never hold the key."""
+    """Ask; without a ``system`` text the question is the only message.
+
+    Raises CdpFetchError, whose words never hold the key.
+    """
     from cdpfetch.httpclient import open_client
 
     loop = asyncio.get_running_loop()
@@ -69,7 +72,8 @@ async def complete(config: Config, endpoint: Endpoint, system: str, user: str) -
         timeout=SECONDS,
         max_bytes=_MAX_ANSWER,
     )
-    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    messages = [{"role": "system", "content": system}] if system else []
+    messages.append({"role": "user", "content": user})
     try:
         async with asyncio.timeout_at(end), client:
             return await _Conversation(client, endpoint, messages, end).run()

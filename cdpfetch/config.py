@@ -152,6 +152,7 @@ class Setting(NamedTuple):
 _URL = Text("http", "https")
 _SECRET = Text(secret=True)
 _SECONDS = Number(0.1, 86400)
+_PROVIDERS = ("openai", "openai+summary", "exa", "parallel", "brave", "searxng")
 # Section as written in the file -> key -> rule.  The attribute of Config is the section's last part.
 RULES: dict[str, dict[str, Rule]] = {
     "browser": {
@@ -205,14 +206,19 @@ RULES: dict[str, dict[str, Rule]] = {
         "api_key_env": Text(),
         "max_tokens": Whole(1, 1_000_000),
     },
-    "search": {"provider": Text(), "base_url": _URL, "model": Text(), "api_key": _SECRET},
+    "search": {"provider": Choice(*_PROVIDERS), "base_url": _URL, "model": Text(), "api_key": _SECRET},
 }
 KEYS: dict[str, Rule] = {f"{section}.{key}": rule for section, rules in RULES.items() for key, rule in rules.items()}
 
 
 def load(home: Home, environ: Mapping[str, str] | None = None) -> Config:
     """The settings of a home.  A missing file means the defaults.  Raises ConfigError."""
-    values = {setting.key: setting.value for setting in settings(home, environ)}
+    return built(settings(home, environ))
+
+
+def built(found: list[Setting]) -> Config:
+    """The settings by section."""
+    values = {setting.key: setting.value for setting in found}
     config = Config()
     for section, rules in RULES.items():
         attribute = section.rpartition(".")[2]
@@ -221,15 +227,23 @@ def load(home: Home, environ: Mapping[str, str] | None = None) -> Config:
     return config
 
 
-def settings(home: Home, environ: Mapping[str, str] | None = None) -> list[Setting]:
-    """Every setting with its value and where that comes from, in the documented order.  Raises ConfigError."""
-    written = _flatten(read_file(home.config), home.config)
+def settings(
+    home: Home, environ: Mapping[str, str] | None = None, project: tuple[dict[str, Any], str] | None = None
+) -> list[Setting]:
+    """Every setting with its value and where that comes from, in the documented order.  Raises ConfigError.
+
+    ``project``: dotted keys that go before those of the home, and the file that they are from.
+    """
+    written = flatten(read_file(home.config), home.config)
+    own, own_path = project or ({}, "")
     given = _from_environment(os.environ if environ is None else environ)
     found: list[Setting] = []
     for key, rule in KEYS.items():
         value, origin = default(key), "default"
         if key in written:
             value, origin = rule.check(key, written[key], home.config), "config.toml"
+        if key in own:
+            value, origin = rule.check(key, own[key], own_path), own_path
         if key in given:
             origin, text = given[key]
             value = rule.check(key, rule.parse(key, text), origin)
@@ -275,6 +289,11 @@ def read_file(path: str) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error.strerror}", "make it a file that you can read") from error
     if len(data) > _MAX_FILE:
         raise ConfigError(f"{path} is larger than {_MAX_FILE} bytes", "it should hold a few settings")
+    return parsed(data, path)
+
+
+def parsed(data: bytes, path: str) -> dict[str, Any]:
+    """The tables of a config file's bytes.  Raises ConfigError with the line of a syntax error."""
     import tomllib
 
     try:
@@ -283,7 +302,7 @@ def read_file(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {error}", "correct it with an editor") from error
 
 
-def _flatten(tables: dict[str, Any], path: str, section: str = "") -> dict[str, Any]:
+def flatten(tables: dict[str, Any], path: str, section: str = "") -> dict[str, Any]:
     """Dotted keys of nested tables."""
     flat: dict[str, Any] = {}
     for name, value in tables.items():
@@ -291,7 +310,7 @@ def _flatten(tables: dict[str, Any], path: str, section: str = "") -> dict[str, 
         if isinstance(value, dict) and key not in KEYS:
             if not any(known == key or known.startswith(key + ".") for known in RULES):
                 raise unknown(key, path)
-            flat.update(_flatten(value, path, key))
+            flat.update(flatten(value, path, key))
         elif key in KEYS:
             flat[key] = value
         elif key in RULES:

@@ -40,14 +40,14 @@ def store(home: Home, key: str, text: str) -> None:
         table.pop(name, None)
     else:
         table[name] = list(value) if isinstance(value, tuple) else value
-    _replace(home, tomlkit.dumps(document))
+    replace_private(home.config, tomlkit.dumps(document))
 
 
-def _replace(home: Home, text: str) -> None:
-    """Write the file beside its place (0600) and rename it."""
-    ensure_private_dir(home.root)
+def replace_private(path: str, text: str) -> None:
+    """Write a file of the home beside its place (0600) and rename it.  Raises ConfigError."""
+    ensure_private_dir(os.path.dirname(path))
     # A link to a file elsewhere stays a link.
-    target = os.path.realpath(home.config)
+    target = os.path.realpath(path)
     waiting = f"{target}.{os.getpid()}.new"
     try:
         fd = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

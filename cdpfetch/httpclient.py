@@ -127,7 +127,8 @@ _OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-en
 
 async def read_limited(response: httpx.Response, limit: int) -> bytes:
     """The decoded body of a streamed response.  Raises CdpFetchError: ``too_large`` over ``limit`` bytes."""
-    return b"".join([chunk async for chunk in iter_limited(response, limit)])
+    async with contextlib.aclosing(iter_limited(response, limit)) as chunks:
+        return b"".join([chunk async for chunk in chunks])
 
 
 async def iter_limited(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:

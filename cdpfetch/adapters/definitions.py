@@ -96,6 +96,25 @@ READ = Definition(
     open_world=False,
 )
 
+SEARCH = "web_search"
+_SEARCH_OUTPUT = {
+    "type": "object",
+    "properties": {
+        "results": {"type": "array", "items": {"type": "object"}},
+        "report_path": {"type": "string"},
+        "fetch_id": {"type": "string"},
+    },
+    "required": ["results", "report_path", "fetch_id"],
+}
+
+
+def search(description: str, input_schema: dict[str, Any]) -> Definition:
+    """The search tool, in the words of the provider that is set up."""
+    return Definition(
+        SEARCH, "Search the web", description, input_schema, _SEARCH_OUTPUT, read_only=True, open_world=True
+    )
+
+
 OPEN_BROWSER = Definition(
     "open_browser",
     "Open a browser window for the user",

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from cdpfetch import project
 from cdpfetch.adapters import definitions
 from cdpfetch.adapters.definitions import Definition
 from cdpfetch.adapters.fence import fenced, visible, visible_data
 from cdpfetch.asyncapi import AsyncClient
 from cdpfetch.delivery import digest
 from cdpfetch.errors import CdpFetchError, InvalidRequest
+from cdpfetch.search import tool
+from cdpfetch.search.running import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,12 +57,17 @@ class Toolset:
         self._calls = {
             definitions.FETCH.name: self._fetch,
             definitions.READ.name: self._read,
+            definitions.SEARCH: self._search,
             definitions.OPEN_BROWSER.name: self._open_browser,
         }
 
     def definitions(self) -> list[Definition]:
-        """The tools that this home can serve."""
-        return [definitions.FETCH, definitions.READ, definitions.OPEN_BROWSER]
+        """The tools that this home can serve: without a search provider there is no search."""
+        tools = [definitions.FETCH, definitions.READ]
+        described = tool.described(project.load(self.client.home, self.client.environment))
+        if described is not None:
+            tools.append(definitions.search(*described))
+        return [*tools, definitions.OPEN_BROWSER]
 
     async def call(
         self,
@@ -72,7 +80,8 @@ class Toolset:
             known = {definition.name: definition for definition in self.definitions()}
             if name not in known:
                 raise InvalidRequest(f"there is no tool {name!r}", "tools: " + ", ".join(known))
-            given = checked(known[name], arguments)
+            # A search is checked by its provider's words, which say better what it lacks.
+            given = dict(arguments or {}) if name == definitions.SEARCH else checked(known[name], arguments)
             return await self._calls[name](given, on_progress or _unheard)
         except CdpFetchError as error:
             return failure(error)
@@ -115,6 +124,12 @@ class Toolset:
         kept = ("fetch_id", "format", "name", "text", "offset", "next_offset", "total_lines", "section", "matches")
         data = visible_data({name: page[name] for name in kept if name in page})
         return ToolResult(f"{where}\n{fenced(page['text'])}{rest}", data)
+
+    async def _search(self, given: dict[str, Any], on_progress: Callable[[str], None]) -> ToolResult:
+        on_progress("searching")
+        result = await run(self.client.home, given, environ=self.client.environment)
+        rest = f"The report is {result.data['report_path']}\nTo read it again: fetch_id {result.data['fetch_id']}\n"
+        return ToolResult(fenced(result.text) + rest, visible_data(result.data))
 
     async def _open_browser(self, given: dict[str, Any], on_progress: Callable[[str], None]) -> ToolResult:
         url = given.get("url")

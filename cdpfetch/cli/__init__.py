@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 VERBS = {
     "fetch": ("fetching", "turn URLs into files and print a digest of each"),
     "read": ("pages", "read a fetched document page by page"),
+    "search": ("searching", "search the web and print a report"),
     "extract": ("pages", "turn an HTML or document file into Markdown, without a browser"),
     "artifacts": ("stored", "list or prune the fetched documents"),
     "status": ("daemons", "show the daemon and its browser"),

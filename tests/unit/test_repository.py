@@ -36,7 +36,7 @@ OWNERS = {
     "dukpy": {"daemon"},
     "httpcore": {"daemon", "httpclient", "httperrors"},
     "httpx": {"daemon", "fetchers", "httpclient", "httperrors", "httpproxies"},
-    "jsonschema": {"adapters"},
+    "jsonschema": {"adapters", "search"},
     "kreuzberg": {"extract"},
     "mcp": {"adapters"},
     "mcp_types": {"adapters"},
