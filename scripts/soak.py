@@ -1,6 +1,6 @@
 """Fetches thousands of pages of mixed kinds while Chrome, renderers, workers and the daemon are killed at random.
 
-    scripts/soak [--pages N] [--seed N] [--clients N] [--calm]
+    scripts/soak [--pages N] [--seed N] [--clients N] [--seconds N] [--calm]
 
 Serves its pages itself, on loopback, and works in a home of its own.  Checks that every request is answered with the
 right content, or fails clearly and succeeds when it is asked for again, as a user would; that no process, descriptor,
@@ -12,6 +12,7 @@ Prints a report; the exit status is 0 when nothing was lost, nothing left over, 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import http.server
 import json
@@ -43,8 +44,9 @@ SLOPE_MAX = 1024.0
 AGAIN = frozenset({"browser_failed", "tab_crashed", "daemon_unavailable", "connection_failed", "download_failed"})
 TRIES = 12
 PAUSE = 4.0
-# Seconds between two kills, at random; Chrome itself less often than its supervisor takes for a crash storm.
-KILL_EVERY = (3.0, 9.0)
+# Pages between two kills, at random, so that a slow machine sees no more of them than a fast one; and seconds between
+# two of Chrome itself: fewer than its supervisor takes for a crash storm.
+KILL_EVERY = (8, 40)
 CHROME_EVERY = 22.0
 SAMPLE_EVERY = 25
 # What tells the processes below the daemon apart, on their command lines.
@@ -255,7 +257,11 @@ class Soak:
     def attack(self) -> None:
         """Kill something now and then."""
         last_chrome = 0.0
-        while not self.over.wait(self.random.uniform(*KILL_EVERY)):
+        next_kill = 0
+        while not self.over.wait(self.random.uniform(0.1, 0.6)):
+            if self.done < next_kill:
+                continue
+            next_kill = self.done + self.random.randint(*KILL_EVERY)
             part = self.done / self.pages
             choices = ["renderer", "renderer", "worker"]
             if time.monotonic() - last_chrome > CHROME_EVERY:
@@ -304,8 +310,14 @@ class Soak:
                     continue
         self.samples.append(Sample(page, daemon.pid, rss, descriptors, chrome))
 
-    def run(self, clients: int) -> float:
-        """All of it; seconds that it took."""
+    def drop(self) -> None:
+        """Ask for nothing that has not been begun."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self.todo.get_nowait()
+
+    def run(self, clients: int, limit: float | None = None) -> float:
+        """All of it, or what is begun within ``limit`` seconds; seconds that it took."""
         started = time.monotonic()
         workers = [threading.Thread(target=self.work) for _ in range(clients)]
         adversary = threading.Thread(target=self.attack)
@@ -314,8 +326,9 @@ class Soak:
         if not self.calm:
             adversary.start()
         while any(worker.is_alive() for worker in workers):
-            workers[0].join(0.2)
             time.sleep(0.2)
+            if limit is not None and time.monotonic() - started > limit:
+                self.drop()
             if sys.stderr.isatty():
                 print(f"\r{self.done}/{self.pages}", end="", file=sys.stderr)
         self.over.set()
@@ -402,14 +415,20 @@ def report(soak: Soak, seconds: float, left: list[str], tabs: str | None) -> boo
     return not soak.lost and not left and tabs is None and (growth is None or growth < SLOPE_MAX)
 
 
-def main() -> int:
-    """Run, report, and leave nothing running."""
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
     parser = argparse.ArgumentParser(description="Endurance: thousands of fetches among random kills.")
     parser.add_argument("--pages", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--seconds", type=float, help="begin no page after so many")
     parser.add_argument("--calm", action="store_true", help="kill nothing")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run, report, and leave nothing running."""
+    given = arguments()
     with tempfile.TemporaryDirectory(prefix="soak-") as root, Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         home = paths.Home(os.path.join(root, "home"))
@@ -421,7 +440,7 @@ def main() -> int:
         os.mkdir(temporary, 0o700)
         os.environ.update(CDPFETCH_HOME=home.root, TMPDIR=temporary)
         soak = Soak(home, f"http://{netloc}", given.pages, given.seed, given.calm)
-        seconds = soak.run(given.clients)
+        seconds = soak.run(given.clients, given.seconds)
         soak.todo.put((given.pages, "plain"))  # after the last kill: what the killed ones have left goes with a start
         soak.work()
         tabs = settled(home)

@@ -55,8 +55,14 @@ class Display:
 
     def await_title(self, title: str, seconds: float = 30.0) -> str:
         """The window that gets this title."""
-        wait_for(lambda: self.shows(title), seconds)
-        return self.shows(title).split()[0]
+        found: list[str] = []
+
+        def shown() -> bool:
+            found[:] = self.shows(title).split()  # a page that goes on may have another title at the next look
+            return bool(found)
+
+        wait_for(shown, seconds)
+        return found[0]
 
     def sign_in(self, password: str, onward: str) -> None:
         """Type into the page "Sign in" that is shown, until the page ``onward`` comes: keys come when they may."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -107,6 +109,7 @@ def test_a_sign_in_page_closes_the_circle(desk: Command, site: Site, screen: Dis
     assert is_member(desk, site)
 
 
+@pytest.mark.timeout(400)
 def test_a_session_survives_every_end(desk: Command, site: Site, screen: Display) -> None:
     def configure(**fetch: float) -> None:
         lines = "".join(f"{name} = {value}\n" for name, value in fetch.items())
@@ -132,6 +135,14 @@ def test_a_session_survives_every_end(desk: Command, site: Site, screen: Display
     configure()
     assert is_member(desk, site)
     assert desk("restart").status == 0
+    assert is_member(desk, site)
+    # A reboot: nobody got the time to end, and what lies in run/ is of no process any more.
+    cut_off = desk.processes()
+    for one in cut_off:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one.pid, signal.SIGKILL)
+    wait_for(lambda: not any(process.is_alive(one) for one in cut_off))
+    shutil.rmtree(desk.home.run)
     assert is_member(desk, site)
 
     assert fetched(desk, site.url("/members/sign-out"))["title"] == "Signed out"
