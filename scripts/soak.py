@@ -41,7 +41,9 @@ PROSE = "The keeper counted the lamps twice before the tide came in, and wrote t
 WARM_UP = 500
 SLOPE_MAX = 1024.0
 # Errors after which a user asks again, how often, and seconds between.
-AGAIN = frozenset({"browser_failed", "tab_crashed", "daemon_unavailable", "connection_failed", "download_failed"})
+AGAIN = frozenset(
+    {"browser_failed", "tab_crashed", "daemon_unavailable", "connection_failed", "download_failed", "timeout"}
+)
 TRIES = 12
 PAUSE = 4.0
 # Pages between two kills, at random, so that a slow machine sees no more of them than a fast one; and seconds between

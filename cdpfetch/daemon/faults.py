@@ -48,6 +48,7 @@ _NET = {
     "": ("connection_failed", None),
 }
 _WORDS = {
+    "ABORTED": "the navigation was broken off",
     "NAME_NOT_RESOLVED": "the host name does not resolve",
     "CONNECTION_REFUSED": "the connection was refused",
     "CONNECTION_RESET": "the connection was reset",
@@ -118,6 +119,10 @@ def is_lost(error: BaseException | None) -> bool:
         return error.returncode == -signal.SIGKILL
     if isinstance(error, SessionClosed):
         return error.kind == "crashed" and error.detail == "killed"
+    if isinstance(error, NavigationFailed):
+        # What Chrome says when the renderer that was to take the document is killed; bodies that are none, downloads
+        # and other schemes, of which it says the same, are told apart before.
+        return error.error == "net::ERR_ABORTED"
     return isinstance(error, ConnectionClosed)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cdpfetch.cdp.errors import CallTimeout, CdpError, ConnectionClosed, LaunchError, ProtocolError, SessionClosed
 from cdpfetch.cdp.landing import DownloadFailed, NavigationFailed, NavigationTimeout, ResponseHead
-from cdpfetch.daemon.faults import head_of, net_error, public_error
+from cdpfetch.daemon.faults import head_of, is_lost, net_error, public_error
 from cdpfetch.errors import CdpFetchError
 
 HEAD = ResponseHead("http://x.example/", 200, (), False)
@@ -76,3 +76,33 @@ def test_the_answer_before_an_error_is_kept() -> None:
     assert head_of(DownloadFailed("x", HEAD)) is HEAD
     assert head_of(NavigationTimeout("x", 1, "http://x.example/")) is None
     assert head_of(RuntimeError("x")) is None
+
+
+def caused(code: str, cause: Exception) -> CdpFetchError:
+    """A public error with what was behind it."""
+    error = CdpFetchError(code, "it failed")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (ConnectionClosed("killed by SIGKILL"), True),
+        (SessionClosed("crashed", "killed"), True),
+        (SessionClosed("crashed", "crashed"), False),
+        (SessionClosed("crashed", "oom"), False),
+        (SessionClosed("closed"), False),
+        (LaunchError("Chrome did not come up", -9), True),
+        (LaunchError("Chrome did not come up", 1), False),
+        (NavigationFailed("net::ERR_ABORTED", "http://a.test/"), True),
+        (NavigationFailed("net::ERR_CONNECTION_REFUSED", "http://a.test/"), False),
+        (caused("browser_failed", LaunchError("Chrome did not come up", -9)), True),
+        (caused("profile_in_use", LaunchError("Chrome did not come up", -9)), False),
+        (CdpFetchError("browser_failed", "the daemon is stopping"), False),
+        (CdpFetchError("interactive_open", "the window is open"), False),
+        (TimeoutError(), False),
+    ],
+)
+def test_what_was_lost_from_outside_may_be_tried_again(error: Exception, lost: bool) -> None:
+    assert is_lost(error) is lost
