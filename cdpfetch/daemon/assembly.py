@@ -18,6 +18,7 @@ from cdpfetch.daemon.routing import RedirectStopped, charset, essence
 from cdpfetch.daemon.threads import in_thread
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.extract.pool import ExtractionFailed, ExtractPool
+from cdpfetch.extract.result import RECOVERED
 
 if TYPE_CHECKING:
     from cdpfetch.daemon.options import FetchOptions
@@ -188,7 +189,8 @@ class Assembler:
         if answer is None and taken.visible:
             # Never nothing when there was something to see: the page itself is kept and named.
             document["facts"].insert(0, "page.html holds the whole page")
-        verdict = verdicts.judge(head, taken, options.url)
+        recovered = answer is not None and any(note["code"] == RECOVERED for note in answer["warnings"])
+        verdict = verdicts.judge(head, taken, options.url, recovered=recovered)
         if verdict.error is not None:
             document["verdict"] = verdict.word
             self._error(document, verdict.error)

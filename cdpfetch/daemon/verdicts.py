@@ -78,8 +78,11 @@ class Verdict(NamedTuple):
     warning: tuple[str, str] | None = None
 
 
-def judge(head: ResponseHead | None, taken: Capture, wanted: str) -> Verdict:
-    """The word on a page that was taken for the URL ``wanted``; the status of 400 and more is judged elsewhere."""
+def judge(head: ResponseHead | None, taken: Capture, wanted: str, *, recovered: bool = False) -> Verdict:
+    """The word on a page that was taken for the URL ``wanted``; the status of 400 and more is judged elsewhere.
+
+    ``recovered``: its content was found in the data that it carries, so that showing little is no fault.
+    """
     seen = taken.signals
     wall = wall_of(head, taken)
     if wall is not None:
@@ -95,7 +98,7 @@ def judge(head: ResponseHead | None, taken: Capture, wanted: str) -> Verdict:
     said = _error_said(taken)
     if said is not None:
         return Verdict("error_page", warning=("soft_error", f"the status is 200, yet the page says: {said}"))
-    if seen.text < _THIN_TEXT and seen.scripted and taken.visible < _THIN_TEXT:
+    if not recovered and seen.text < _THIN_TEXT and seen.scripted and taken.visible < _THIN_TEXT:
         return Verdict(
             "thin", warning=("thin", f"the page shows only {taken.visible} characters; it may need more time")
         )

@@ -6,13 +6,16 @@ from cdpfetch.extract import choose, convert, dom, embedded, markdown, metadata,
 from cdpfetch.extract.dom import Element
 from cdpfetch.extract.extractors import PageText
 from cdpfetch.extract.metadata import Metadata
-from cdpfetch.extract.result import warning
+from cdpfetch.extract.result import RECOVERED, warning
 from cdpfetch.extract.segment import Block, prune, segment
 
 # A page of more blocks than this is converted whole: judging each would take seconds.
 MAX_BLOCKS = 20_000
 # A shorter description is a slogan, not a summary of the page.
 _MIN_DESCRIPTION = 100
+# A page that shows fewer characters than this is a shell, when the article in its data has as many as that.
+_LITTLE_TEXT = 200
+_MUCH_DATA = 600
 
 
 def survey(html: str) -> tuple[Element | None, int]:
@@ -31,8 +34,9 @@ def extract(html: str, url: str) -> PageText:
     body = convert.prepare(root)
     found = segment(body)
     visible = _visible(found)
-    if not visible:
-        return _from_data(root, meta, base)
+    if visible < _LITTLE_TEXT:
+        if not visible or len(meta.article_body or "") >= _MUCH_DATA:
+            return _from_data(root, meta, base)._replace(visible_chars=visible, text_chars=visible)
     if len(found) > MAX_BLOCKS:
         note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
         return PageText(markdown.render(body, base), meta, visible, visible, (note,))
@@ -55,7 +59,7 @@ def _from_data(root: Element, meta: Metadata, base: str) -> PageText:
         text, source = f"# {meta.title}\n\n{meta.description}" if meta.title else str(meta.description), "description"
     if not text:
         return PageText("", meta, 0, 0)
-    note = warning("from_structured_data", f"the page shows no text; this is what its {source} says")
+    note = warning(RECOVERED, f"the page shows next to no text; this is what its {source} says")
     return PageText(text + "\n", meta, 0, 0, (note,))
 
 

@@ -9,6 +9,8 @@ from cdpfetch import disk
 
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
+# The code of the warning on a page whose content is what its data says, since it shows next to nothing.
+RECOVERED = "from_structured_data"
 # An outline is for orientation; a hostile page must not make the answer line grow without bound.
 MAX_OUTLINE = 1000
 MAX_FACTS = 20

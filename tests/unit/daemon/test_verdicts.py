@@ -127,3 +127,7 @@ def test_a_shell_is_thin_and_a_short_page_is_not() -> None:
     assert judge(head(), page(text=20, visible=20, scripted=True), URL).word == "thin"
     assert judge(head(), page(text=20, visible=20, scripted=False), URL).word == "ok"
     assert judge(head(), page(text=20, visible=900, scripted=True), URL).word == "ok", "its text is in shadow roots"
+
+
+def test_a_page_whose_data_holds_its_content_is_not_thin() -> None:
+    assert judge(head(), page(text=0, visible=0, scripted=True), URL, recovered=True).word == "ok"

@@ -96,6 +96,17 @@ def test_an_article_only_in_structured_data_is_used_and_said() -> None:
     assert [note["code"] for note in result.warnings] == ["from_structured_data"]
 
 
+def test_a_shell_before_a_long_article_in_its_data_gives_way_to_it() -> None:
+    data = f'<script type="application/ld+json">{{"@type": "Article", "articleBody": "{PROSE * 4}"}}</script>'
+    shell = extract_page(f"<title>Gate</title>{data}<p>Loading the story</p>", URL, visible_chars=15)
+    assert shell.text.startswith("The harbour clerk copied")
+    assert "Loading" not in shell.text
+    assert [note["code"] for note in shell.warnings] == ["from_structured_data"]
+    shown = extract_page(f"<title>Gate</title>{data}<main><p>{PROSE * 2}</p></main>", URL)
+    assert shown.warnings == ()
+    assert shown.text.count("The harbour clerk") == 2
+
+
 def test_embedded_state_is_used_only_when_nothing_shows() -> None:
     state = '{"props": {"post": {"body_html": "<p>' + PROSE + '</p>"}}}'
     script = f'<script id="__NEXT_DATA__" type="application/json">{state}</script>'
