@@ -34,9 +34,8 @@ def extract(html: str, url: str) -> PageText:
     body = convert.prepare(root)
     found = segment(body)
     visible = _visible(found)
-    if visible < _LITTLE_TEXT:
-        if not visible or len(meta.article_body or "") >= _MUCH_DATA:
-            return _from_data(root, meta, base)._replace(visible_chars=visible, text_chars=visible)
+    if visible < _LITTLE_TEXT and (not visible or len(meta.article_body or "") >= _MUCH_DATA):
+        return _from_data(root, meta, base)._replace(visible_chars=visible, text_chars=visible)
     if len(found) > MAX_BLOCKS:
         note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
         return PageText(markdown.render(body, base), meta, visible, visible, (note,))

@@ -9,7 +9,7 @@ from cdpfetch.extract.dom import Node
 BLOCK = frozenset(
     (
         "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset "
-        "figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu "
+        "figcaption figure fn footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu "
         "nav noscript ol p pre search section summary table tbody td tfoot th thead tr ul"
     ).split()
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cdpfetch.extract import threads
 from cdpfetch.extract.blocks import HEADINGS
 from cdpfetch.extract.dom import Node
 from cdpfetch.extract.segment import Block
@@ -56,6 +57,8 @@ def choose(found: list[Block], chances: list[float]) -> list[bool]:
     _tables(found, chances, kept, cut)
     _fill_gaps(found, chances, kept, cut)
     _headings(found, chances, kept, cut)
+    threads.keep_bylines(found, kept)
+    _notes(found, kept)
     _images(found, kept)
     return kept
 
@@ -186,6 +189,36 @@ def _is_quote(block: Block) -> bool:
     node, parent = block.node, block.node.parent
     quoted = node.tag == "blockquote" or (parent is not None and parent.tag == "blockquote")
     return quoted and block.link_chars * 2 < len(block.text)
+
+
+def _notes(found: list[Block], kept: list[bool]) -> None:
+    """A footnote stays with the text that refers to it."""
+    holders = [_note_of(block.node) for block in found]
+    if not any(holders):
+        return
+    wanted = {name for block, keep in zip(found, kept, strict=True) if keep for name in _marks(block)}
+    for index, name in enumerate(holders):
+        if name:
+            kept[index] = name in wanted
+
+
+def _note_of(node: Node) -> str:
+    """The name of the footnote that a block is (in), or an empty string."""
+    steps = 0
+    above: Node | None = node
+    while above is not None and steps < 6:
+        if above.tag == "fn":
+            return above.get("name")
+        above, steps = above.parent, steps + 1
+    return ""
+
+
+def _marks(block: Block) -> Iterator[str]:
+    """The names of the footnotes that a block refers to."""
+    items = [block.node] if block.first < 0 else block.node.kids[block.first : block.last]
+    for item in items:
+        if isinstance(item, Node):
+            yield from (node.get("name") for node in item.walk() if node.tag == "fnref")
 
 
 def _images(found: list[Block], kept: list[bool]) -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from cdpfetch.extract import dom, markdown
 from cdpfetch.extract.dom import Element, Node
-from cdpfetch.extract.repair import clean, code, layout, math
+from cdpfetch.extract.repair import (
+    admonitions,
+    chrome,
+    clean,
+    code,
+    footnotes,
+    layout,
+    math,
+    signatures,
+    tabs,
+)
 
 
 def prepare(root: Element) -> Node:
@@ -13,8 +23,13 @@ def prepare(root: Element) -> Node:
     nodes = list(body.walk())
     math.repair(nodes)
     code.repair(nodes)
+    signatures.repair(nodes)
+    admonitions.repair(nodes)
+    tabs.repair(nodes)
     clean.clean(body, nodes)
+    footnotes.mark(body)
     layout.repair(nodes)
+    chrome.repair(list(body.walk()))
     return body
 
 

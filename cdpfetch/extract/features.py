@@ -10,7 +10,7 @@ from math import log2
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from cdpfetch.extract import blocks
+from cdpfetch.extract import blocks, witness
 from cdpfetch.extract.dom import Node
 from cdpfetch.extract.metadata import Metadata
 from cdpfetch.extract.segment import Block
@@ -192,7 +192,7 @@ def _names() -> list[str]:
         "page_pre",
     ]
     names += ["page_headings", "page_li", "page_time", "url_depth", "url_slug"]
-    return names + [f"page_{name}" for name in _PAGE_TYPES]
+    return names + [f"page_{name}" for name in _PAGE_TYPES] + list(witness.NAMES)
 
 
 NAMES = _names()
@@ -238,6 +238,9 @@ class Features:
         self._repeats = Counter(block.text for block in found)
         self._count()
         self._page = self._page_row(meta, url)
+        self._votes = witness.Votes(
+            found, {node: min(1.0, stat.links / max(1, stat.chars)) for node, stat in self._stats.items()}
+        )
 
     def rows(self) -> list[list[float]]:
         """One row a block, in the order of `NAMES`."""
@@ -294,7 +297,7 @@ class Features:
         row += self._place(index)
         row += self._levels(block)
         row += self._neighbours(index)
-        return row + self._page
+        return row + self._page + self._votes.row(block)
 
     def _path(self, node: Node) -> list[float]:
         """Distances to the nearest ancestor of each group and tag; shared by the blocks of one element."""

@@ -57,10 +57,12 @@ class Inline:
 
     Args:
         url: the address against which links are resolved.
+        notes: the names of the footnotes that will be written.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, notes: frozenset[str] = frozenset()) -> None:
         self._url = url
+        self._notes = notes
         self._page = url.partition("#")[0]
         self._resolved: dict[str, str] = {}
 
@@ -99,9 +101,8 @@ class Inline:
             return self._anchor(item, state)
         if tag in _CODE:
             return self._code(item)
-        if tag == "tex":
-            text = item.text().strip()
-            return f"${text}$" if text else ""
+        if tag in ("tex", "fnref"):
+            return self._note_mark(item) if tag == "fnref" else self._formula(item)
         if tag in _STRONG:
             return self._wrapped(item, "**", state)
         if tag in _EMPHASIS:
@@ -177,6 +178,18 @@ class Inline:
         before = " " if text[:1] == " " else ""
         after = " " if text[-1:] == " " else ""
         return f"{before}{fence}{pad}{inner}{pad}{fence}{after}"
+
+    @staticmethod
+    def _formula(node: Node) -> str:
+        text = node.text().strip()
+        return f"${text}$" if text else ""
+
+    def _note_mark(self, node: Node) -> str:
+        if node.get("name") in self._notes:
+            return f"[^{node.get('name')}]"
+        label = escape(node.get("text").strip("[]"))
+        target = self.resolve(node.get("href"))
+        return f"[{label}]({target})" if target else label
 
     # ------------------------------------------------------------------ links and images
     def target(self, node: Node) -> str:
@@ -254,7 +267,7 @@ _SEPARATE = frozenset(("td", "th", "li", "option", "button", "label", "div", "p"
 _GLUED = frozenset(
     (
         "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt ruby s samp "
-        "small span strike strong sub sup tt u var wbr tex br img time"
+        "small span strike strong sub sup tt u var wbr tex fnref br img time"
     ).split()
 )
 

@@ -27,7 +27,8 @@ class _Writer:
 
     def __init__(self, root: Node, url: str) -> None:
         self.blocky = blocks.mark(root)
-        self.inline = Inline(url)
+        notes = {node.get("name") for node in root.walk() if node.tag == "fn" and node.text().strip()}
+        self.inline = Inline(url, frozenset(notes))
         self._quotes = 0
 
     def blocks(self, node: Node) -> list[str]:
@@ -80,9 +81,21 @@ class _Writer:
     def _tex(self, node: Node) -> list[str]:
         return [f"$$\n{node.text().strip()}\n$$"]
 
+    def _note(self, node: Node) -> list[str]:
+        """A footnote; its further paragraphs are indented by four."""
+        inner = self.blocks(node)
+        if not inner:
+            return []
+        first, *rest = "\n\n".join(inner).split("\n")
+        lines = [f"[^{node.get('name')}]: {first}", *("    " + line if line else "" for line in rest)]
+        return ["\n".join(lines)]
+
     def _quote(self, node: Node) -> list[str]:
         self._quotes += 1
         inner = self.blocks(node)
+        if "alert" in node.attrs and inner:
+            # GitHub's form: the kind on the first line, the text from the next one on.
+            inner[0] = f"[!{node.get('alert')}]\n{inner[0]}"
         self._quotes -= 1
         # The depth is bounded: each level prefixes every line again.
         if not inner or self._quotes >= _MAX_QUOTES:
@@ -137,6 +150,7 @@ class _Writer:
 
     def _definitions(self, node: Node) -> list[str]:
         out: list[str] = []
+        after = ""
         for kid in _definition_parts(node):
             inner = self.blocks(kid)
             if not inner:
@@ -144,13 +158,17 @@ class _Writer:
             if kid.tag == "dt":
                 term = " ".join(inner) if all("\n" not in text for text in inner) else "\n\n".join(inner)
                 plain = term.startswith(("#", "`", "*", "!", "|", ">")) or "\n" in term
-                out.append(term if plain else f"**{term}**")
+                text = term if plain else f"**{term}**"
+                # Terms that share a definition stand together.
+                joins = bool(out) and after == "dt" and "\n" not in text and not (text + out[-1]).startswith("#")
             else:
                 text = _indent(": ", "\n\n".join(inner))
-                if out and not out[-1].startswith("#") and "\n" not in out[-1]:
-                    out[-1] += "\n" + text
-                else:
-                    out.append(text)
+                joins = bool(out) and not out[-1].startswith("#") and "\n\n" not in out[-1]
+            after = kid.tag
+            if joins:
+                out[-1] += "\n" + text
+            else:
+                out.append(text)
         return out
 
     def _rule(self, node: Node) -> list[str]:
@@ -197,6 +215,7 @@ _METHODS = {
     "pre": _Writer._pre,
     "tex": _Writer._tex,
     "blockquote": _Writer._quote,
+    "fn": _Writer._note,
     "ul": _Writer._list,
     "ol": _Writer._list,
     "menu": _Writer._list,

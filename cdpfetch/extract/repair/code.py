@@ -27,7 +27,7 @@ _LANGUAGE = re.compile(
     r"(?:^|[\s_])(?:language|lang|highlight-source|highlight-text|highlight|brush|codehilite|src|sourcecode)"
     r"[-:]\s*([a-z][\w+#.-]{0,24})"
 )
-_KNOWN = frozenset(
+KNOWN = frozenset(
     (
         "bash sh shell zsh console powershell python py ruby rb perl php lua r julia javascript js jsx "
         "typescript ts tsx json json5 yaml yml toml ini xml html css scss sass less sql c cpp c++ csharp cs "
@@ -210,7 +210,7 @@ def _own_language(node: Node, *, weak: bool) -> str:
             return name
     if weak:
         for word in classes.replace(";", " ").split():
-            if word in _KNOWN:
+            if word in KNOWN:
                 return word
     return ""
 

@@ -1,0 +1,162 @@
+"""Posts of a forum, comments and chats: who said it and when stay with what was said.
+
+No site is known by name: a thread is a run of elements that look alike, most of which name an author and a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import NamedTuple
+
+from cdpfetch.extract.dom import Node
+from cdpfetch.extract.segment import Block
+
+_AUTHOR_CLASS = re.compile(
+    r"author|user-?(?:name|link|info|details)?(?:$|[\s_-])|poster|byline|nick(?:name)?(?:$|[\s_-])|screen-?name"
+    r"|commenter|sender|display-?name|hnuser"
+)
+_AUTHOR_PATH = re.compile(
+    r"/(?:users?|members?|profiles?|people|u|author|@[\w.-]+)(?:[/.?-]|$)|[?&](?:user(?:id|name)?|u|uid|member(?:id)?)="
+    r"|user[_-]?(?:id|profile)|memberlist|member\.php|userinfo",
+    re.IGNORECASE,
+)
+_TIME_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:date|time|datetime|timestamp|age|ago|posted(?:-on)?|post-?date|published)(?:$|[\s_-])"
+)
+_TIME_TEXT = re.compile(
+    r"\b\d{1,2}:\d\d\b|\b\d{4}[-/.年]\d{1,2}|\b\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b|\bago\b|\b(?:yesterday|today)\b"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d|\d\.?\s+(?:jan|feb|mar|apr|may|jun|jul|aug"
+    r"|sep|oct|nov|dec)|\d\s*(?:分|小时|天|日|時間)前|\bil y a\b|\bvor \d|\bhace \d",
+    re.IGNORECASE,
+)
+_SMALL = 14
+_BODY = 4
+# Elements up from a block that may name what it is.
+_UP = 3
+_MAX_CLIMB = 14
+# How many of a run must name an author and a time.
+_SHARE = 0.6
+
+
+class _Thread:
+    """A run of posts: the children of one element that look alike."""
+
+    def __init__(self) -> None:
+        self.posts: dict[Node, _Post] = defaultdict(_Post)
+
+
+class _Post:
+    """One post: its first blocks that name the author and the time, and how much of its text was kept."""
+
+    def __init__(self) -> None:
+        self.author = self.time = -1
+        self.kept = 0
+
+
+class _Sight(NamedTuple):
+    """What a small block seems to say."""
+
+    at: int
+    author: bool
+    time: bool
+
+
+def keep_bylines(found: list[Block], kept: list[bool]) -> None:
+    """Keep the author and the time of every post whose text is kept."""
+    seen = [sight for index, block in enumerate(found) if (sight := _look(index, block))]
+    if sum(sight.author for sight in seen) < 2 or sum(sight.time for sight in seen) < 2:
+        return
+    words = _kept_words(found, kept)
+    threads: dict[tuple[Node, str], _Thread] = defaultdict(_Thread)
+    for sight in seen:
+        post = _post_of(found[sight.at].node, words)
+        if post is None or post.parent is None:
+            continue
+        entry = threads[post.parent, _look_of(post)].posts[post]
+        entry.kept = words[post]
+        if sight.author and entry.author < 0:
+            entry.author = sight.at
+        if sight.time and entry.time < 0:
+            entry.time = sight.at
+    for thread in threads.values():
+        _keep(thread, kept)
+
+
+def _kept_words(found: list[Block], kept: list[bool]) -> dict[Node, int]:
+    """For each element the words of the kept blocks below it; bylines do not count."""
+    words: dict[Node, int] = defaultdict(int)
+    for block, keep in zip(found, kept, strict=True):
+        if keep and block.words >= _BODY:
+            node: Node | None = block.node
+            while node is not None:
+                words[node] += block.words
+                node = node.parent
+    return words
+
+
+def _keep(thread: _Thread, kept: list[bool]) -> None:
+    posts = [post for post in thread.posts.values() if post.kept]
+    full = [post for post in posts if post.author >= 0 and post.time >= 0]
+    if len(full) < 2 or len(full) < len(posts) * _SHARE:
+        return
+    for post in posts:
+        for index in (post.author, post.time):
+            if index >= 0:
+                kept[index] = True
+
+
+def _look(index: int, block: Block) -> _Sight | None:
+    if not 0 < block.words <= _SMALL or block.first < 0:
+        return None
+    near = _named_nodes(block)
+    author = any(_names_author(node) for node in near)
+    time = _TIME_TEXT.search(block.text) is not None or any(
+        node.tag == "time" or _TIME_CLASS.search(node.classes) for node in near
+    )
+    return _Sight(index, author, time) if author or time else None
+
+
+def _named_nodes(block: Block) -> list[Node]:
+    """The elements in a block and a few around it, as far as their attributes may say what it is."""
+    items = block.node.kids[block.first : block.last]
+    near = [node for item in items if isinstance(item, Node) for node in item.walk()]
+    above: Node | None = block.node
+    for _ in range(_UP):
+        if above is None or above.tag in ("body", "article", "main"):
+            break
+        near.append(above)
+        above = above.parent
+    return [node for node in near if node.attrs or node.tag == "time"]
+
+
+def _names_author(node: Node) -> bool:
+    if node.tag == "a" and (node.get("rel") == "author" or _AUTHOR_PATH.search(node.get("href"))):
+        return True
+    if node.get("itemprop") in ("author", "creator"):
+        return True
+    return _AUTHOR_CLASS.search(node.get("class").lower()) is not None
+
+
+def _post_of(node: Node, words: dict[Node, int]) -> Node | None:
+    """The smallest element around a byline that has text that was kept and siblings that look like it."""
+    above: Node | None = node
+    for _ in range(_MAX_CLIMB):
+        if above is None or above.parent is None:
+            return None
+        if words.get(above) and _has_twins(above):
+            return above
+        above = above.parent
+    return None
+
+
+def _has_twins(node: Node) -> bool:
+    own = _look_of(node)
+    siblings = node.parent.kids if node.parent is not None else []
+    count = sum(isinstance(kid, Node) and _look_of(kid) == own for kid in siblings)
+    return count > 1
+
+
+def _look_of(node: Node) -> str:
+    """Tag and first class name: what posts of a thread have in common."""
+    return f"{node.tag}.{node.get('class').partition(' ')[0]}"
