@@ -14,14 +14,11 @@ BETA = 1.0
 # Content of fewer words than this is suspected to be a failure, when the page shows more.
 _FEW_WORDS = 25
 # The cut stays between these, however sure or unsure the model is of the whole page.
-_MIN_CUT = 0.3
+_MIN_CUT = 0.4
 _MAX_CUT = 0.6
 _LIST_SHARE = 0.6
-# The extent is the smallest element with this share of the kept words; the share of the cut that is enough inside it.
-_EXTENT_SHARE = 0.9
-_INSIDE = 0.45
 # The share of the cut at which a heading stays though the next block does not; what is small does not part them.
-_SURE = 0.3
+_SURE = 0.6
 _SMALL = 12
 # The share of the cut that is enough for a listing, a formula or a quotation beside kept text.
 _FAINT = {"pre": 0.1, "tex": 0.05, "blockquote": 0.12}
@@ -52,7 +49,6 @@ def choose(found: list[Block], chances: list[float]) -> list[bool]:
     cut = best_cut(chances, sizes)
     kept = [chance >= cut and size > 0 for chance, size in zip(chances, sizes, strict=True)]
     kept = _enough(found, chances, kept, cut)
-    _within(found, chances, kept, cut)
     _whole_lists(found, kept)
     _tables(found, chances, kept, cut)
     _fill_gaps(found, chances, kept, cut)
@@ -73,40 +69,6 @@ def _enough(found: list[Block], chances: list[float], kept: list[bool], cut: flo
         cut /= 3
         kept = [chance >= cut and block.words > 0 for block, chance in zip(found, chances, strict=True)]
     return [block.words > 0 for block in found]
-
-
-def _within(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> None:
-    """Inside the extent of the content, and between its first and last block, a lower chance is enough."""
-    indexes = [index for index, keep in enumerate(kept) if keep]
-    if not indexes:
-        return
-    words: dict[Node, int] = {}
-    for index in indexes:
-        node: Node | None = found[index].node
-        while node is not None:
-            words[node] = words.get(node, 0) + found[index].words
-            node = node.parent
-    wanted = _EXTENT_SHARE * sum(found[index].words for index in indexes)
-    # Counts only grow towards the root: the first that is large enough, upwards from a kept block, is the extent.
-    extent = next(node for node in _upwards(_heaviest(found, indexes)) if words.get(node, 0) >= wanted)
-    for index in range(indexes[0], indexes[-1]):
-        block = found[index]
-        if (
-            not kept[index]
-            and block.words
-            and chances[index] >= cut * _INSIDE
-            and any(node is extent for node in _upwards(block.node))
-        ):
-            kept[index] = True
-
-
-def _heaviest(found: list[Block], indexes: list[int]) -> Node:
-    return found[max(indexes, key=lambda index: found[index].words)].node
-
-
-def _upwards(node: Node) -> Iterator[Node]:
-    yield node
-    yield from node.ancestors()
 
 
 def _list_of(node: Node) -> Node | None:

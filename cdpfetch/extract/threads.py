@@ -30,8 +30,12 @@ _TIME_TEXT = re.compile(
     r"|sep|oct|nov|dec)|\d\s*(?:分|小时|天|日|時間)前|\bil y a\b|\bvor \d|\bhace \d",
     re.IGNORECASE,
 )
+# When somebody joined is not when the post was written.
+_JOINED = re.compile(r"join|regist|member since|last (?:seen|active|post|reply)|beigetreten|注册|加入", re.IGNORECASE)
 _SMALL = 14
-_BODY = 4
+_SHORTEST = 2
+# Running text of fewer words, or links, is no post's body.
+_BODY = 6
 # Elements up from a block that may name what it is.
 _UP = 3
 _MAX_CLIMB = 14
@@ -87,7 +91,7 @@ def _kept_words(found: list[Block], kept: list[bool]) -> dict[Node, int]:
     """For each element the words of the kept blocks below it; bylines do not count."""
     words: dict[Node, int] = defaultdict(int)
     for block, keep in zip(found, kept, strict=True):
-        if keep and block.words >= _BODY:
+        if keep and block.words >= _BODY and block.link_chars * 2 < len(block.text):
             node: Node | None = block.node
             while node is not None:
                 words[node] += block.words
@@ -107,7 +111,7 @@ def _keep(thread: _Thread, kept: list[bool]) -> None:
 
 
 def _look(index: int, block: Block) -> _Sight | None:
-    if not 0 < block.words <= _SMALL or block.first < 0:
+    if not 0 < block.words <= _SMALL or len(block.text) < _SHORTEST or block.first < 0 or _JOINED.search(block.text):
         return None
     near = _named_nodes(block)
     author = any(_names_author(node) for node in near)

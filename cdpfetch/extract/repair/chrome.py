@@ -18,6 +18,8 @@ _BUTTON_CLASS = re.compile(r"copy|clip|btn|button|toolbar")
 _MAX_TEXT = 40
 # How far above a listing its frame may be.
 _LEVELS = 3
+# These hold more than a listing: only what is next to it is looked at.
+_WIDE = frozenset(("body", "main", "article", "section", "li", "td", "dd", "blockquote"))
 
 
 def repair(nodes: list[Node]) -> None:
@@ -31,18 +33,28 @@ def _clear_frame(pre: Node) -> None:
     inner: Node = pre
     for _ in range(_LEVELS):
         frame = inner.parent
-        if frame is None or frame.tag in ("body", "main", "article", "section", "li", "td"):
+        if frame is None:
             return
-        for kid in list(frame.kids):
-            if isinstance(kid, Node) and kid is not inner:
+        if frame.tag in _WIDE:
+            for kid in _beside(frame, inner):
                 _judge(kid, pre)
+            return
+        for sibling in [kid for kid in frame.kids if isinstance(kid, Node) and kid is not inner]:
+            _judge(sibling, pre)
         inner = frame
+
+
+def _beside(frame: Node, inner: Node) -> list[Node]:
+    """The elements just before and just after one."""
+    kids = [kid for kid in frame.kids if isinstance(kid, Node)]
+    at = next(index for index, kid in enumerate(kids) if kid is inner)
+    return kids[max(0, at - 1) : at] + kids[at + 1 : at + 2]
 
 
 def _judge(node: Node, pre: Node) -> None:
     """Remove a neighbour of a listing, or what is in it, when it is a button or says the listing's language."""
     text = node.line()
-    if len(text) > _MAX_TEXT:
+    if len(text) > _MAX_TEXT or node.tag == "pre" or node.find_all("pre"):
         return
     if _BUTTON_TEXT.match(text):
         if node.tag in ("button", "a", "div", "span", "svg") or _BUTTON_CLASS.search(node.classes):

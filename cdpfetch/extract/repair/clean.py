@@ -52,7 +52,8 @@ def clean(body: Node, nodes: list[Node]) -> None:
     _resolve_noscript(body, [node for node in nodes if node.tag == "noscript" and node.parent is not None])
     total = max(1, _size(body))
     controlled = {target for node in nodes if node.attrs for target in _controls(node)}
-    body.filter(lambda node: not (node.attrs and _is_unwanted(node, controlled) and _may_go(node, total)))
+    titles = [node for node in nodes if node.tag == "h1"]
+    body.filter(lambda node: not (node.attrs and _is_unwanted(node, controlled) and _may_go(node, total, titles)))
     for node in nodes:
         if node.tag in _HEADINGS:
             _without_permalinks(node)
@@ -60,13 +61,19 @@ def clean(body: Node, nodes: list[Node]) -> None:
             node.replace(*node.kids)
 
 
-def _may_go(node: Node, total: int) -> bool:
+def _may_go(node: Node, total: int, titles: list[Node]) -> bool:
     """Whether the page is still a page without an unwanted node."""
     size = _size(node)
+    if size < total * _TOO_MUCH:
+        return True
     if HIDDEN_MARK in node.attrs or _is_consent(node):
-        # The browser saw that it is not shown, or it is a banner before the page: any rest will do.
-        return total - size >= _SOME_TEXT or size < total * _TOO_MUCH
-    return size < total * _TOO_MUCH
+        # The browser saw that it is not shown, or it is a banner before the page: any rest will do that has a title.
+        return total - size >= _SOME_TEXT and not (titles and all(_is_below(title, node) for title in titles))
+    return False
+
+
+def _is_below(node: Node, holder: Node) -> bool:
+    return any(above is holder for above in node.ancestors())
 
 
 def _is_unwanted(node: Node, controlled: set[str]) -> bool:

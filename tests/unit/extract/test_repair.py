@@ -144,6 +144,14 @@ def test_what_is_only_folded_stays(folded: str) -> None:
     assert "An answer that is long enough to be one." in md(f"<p>Some words that anybody can see here.</p>{folded}")
 
 
+def test_what_holds_the_only_title_and_most_of_the_text_is_the_page_though_hidden() -> None:
+    story = "<p>Many words that make the page what it is about, and more of them than the menu has.</p>" * 3
+    menu = "<ul>" + "".join(f"<li><a href='/{n}'>Part {n} of the shop</a></li>" for n in range(12)) + "</ul>"
+    locked = f"{menu}<div data-cdpfetch-hidden=''><h1>Dark roast</h1>{story}</div>"
+    assert "# Dark roast" in md(locked)
+    assert "Many words" not in md(f"<h1>Shop</h1>{locked}")
+
+
 def test_a_page_that_a_script_would_show_is_not_hidden() -> None:
     assert md('<div style="visibility:hidden"><p>All there is on this page.</p></div>') == "All there is on this page."
 
