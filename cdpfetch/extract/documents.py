@@ -6,7 +6,7 @@ import re
 import zipfile
 from typing import Any
 
-from cdpfetch.extract import office, pdf
+from cdpfetch.extract import office, opendocument, pdf, wordnotes
 from cdpfetch.extract.result import Extraction, content_body, readable, warning
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -35,6 +35,20 @@ MAX_RATIO = 200
 _TINY = 20 << 20
 # A midnight that the sheet does not show: dates without a time of day.
 _MIDNIGHT = re.compile(r"(?<=\d{4}-\d\d-\d\d) 00:00:00(?= \|)")
+ENCRYPTED = warning("encrypted", "the document is encrypted: its text needs a password")
+# How the converter writes a formula's error, and how a spreadsheet does.
+_CELL_ERRORS = {
+    "Div0": "#DIV/0!",
+    "NA": "#N/A",
+    "Name": "#NAME?",
+    "Null": "#NULL!",
+    "Num": "#NUM!",
+    "Ref": "#REF!",
+    "Value": "#VALUE!",
+}
+_CELL_ERROR = re.compile(r"\\?#ERR: (" + "|".join(_CELL_ERRORS) + r")\b")
+_LONE_MARK = re.compile(r"^\[\^\w+\]\n\n", re.MULTILINE)
+_NOTE_BREAK = re.compile(r"^(\[\^\w+\]:)\n {4}", re.MULTILINE)
 _ENCRYPTED = re.compile(r"password|encrypt|protected", re.IGNORECASE)
 
 
@@ -42,6 +56,8 @@ def extract(path: str, kind: str) -> Extraction:
     """The text of the document at ``path`` as Markdown; a warning instead when there is none to be had."""
     if note := _refused(path):
         return Extraction(None, warnings=(note,))
+    if kind == opendocument.TYPE:
+        return _presentation(path)
     import kreuzberg
 
     try:
@@ -52,13 +68,24 @@ def extract(path: str, kind: str) -> Extraction:
     if kind == "application/pdf":
         text = pdf.mend(text, [str(page.get("content") or "") for page in result.pages or []])
     elif kind.endswith("wordprocessingml.document"):
-        text = office.with_lists(path, text)
+        text = wordnotes.with_notes(path, office.with_lists(path, text))
     elif kind.endswith("presentationml.presentation"):
         text = office.with_notes(path, text)
     title, facts, meta = _about(dict(result.metadata or {}), kind)
     if not re.sub(r"<!-- page \d+ -->", "", text).strip():
         return Extraction(None, title=title, facts=facts, meta=meta, warnings=(_nothing(kind),))
     return readable(content_body(text), title=title, facts=facts, meta=meta)
+
+
+def _presentation(path: str) -> Extraction:
+    """An OpenDocument presentation, which the converter does not know."""
+    try:
+        text, slides = opendocument.markdown(path)
+    except opendocument.NotReadable as error:
+        return Extraction(None, warnings=(_failure(opendocument.TYPE, str(error)),))
+    if not re.sub(r"<!-- slide \d+ -->", "", text).strip():
+        return Extraction(None, warnings=(_nothing(opendocument.TYPE),))
+    return readable(content_body(text + "\n"), facts=(f"{slides} slide{'s' * (slides != 1)}",))
 
 
 def _config(kind: str) -> Any:
@@ -93,7 +120,7 @@ def _refused(path: str) -> dict[str, str] | None:
 def _failure(kind: str, reason: str) -> dict[str, str]:
     name = kind.rpartition("/")[2]
     if _ENCRYPTED.search(reason):
-        return warning("encrypted", "the document is encrypted: its text needs a password")
+        return ENCRYPTED
     return warning(
         "extraction_failed", f"no text could be read from this {name} file: {' '.join(reason.split())[:300]}"
     )
@@ -108,7 +135,12 @@ def _nothing(kind: str) -> dict[str, str]:
 def _mend(text: str, kind: str) -> str:
     text = text.replace("\r\n", "\n").replace("\x00", "")
     if "spreadsheet" in kind or "excel" in kind:
-        text = _MIDNIGHT.sub("", text)
+        text = _CELL_ERROR.sub(lambda found: _CELL_ERRORS[found.group(1)], _MIDNIGHT.sub("", text))
+    elif kind.startswith(_OPEN):
+        # The converter repeats marks of notes as paragraphs, and parts notes from their names.
+        text = re.sub(
+            r"^(\[\^\w+\]:)\n {4}", r"\1 ", re.sub(r"^\[\^\w+\]\n\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE
+        )
     return text.strip() + "\n"
 
 

@@ -260,6 +260,13 @@ def _document(file: _File) -> Extraction:
     return documents.extract(file.path, file.kind)
 
 
+def _ole(file: _File) -> Extraction:
+    """A compound file of no known name: an encrypted document says so inside."""
+    if "EncryptedPackage".encode("utf-16-le") in file.data:
+        return Extraction(None, warnings=(documents.ENCRYPTED,))
+    return Extraction(None)
+
+
 def _notebook(file: _File) -> Extraction:
     text, notes = _decoded(file)
     try:
@@ -272,6 +279,13 @@ def _notebook(file: _File) -> Extraction:
 def _mail(file: _File) -> Extraction:
     subject, markdown = mail.markdown(file.data)
     return readable(content_body(markdown), title=subject)
+
+
+def _mailbox(file: _File) -> Extraction:
+    text, count = mail.mailbox(file.data)
+    return (
+        readable(content_body(text), facts=(f"mailbox, {count} message{'s' * (count != 1)}",)) if count else _text(file)
+    )
 
 
 _READERS: dict[str, Callable[[_File], Extraction]] = {
@@ -292,5 +306,7 @@ _READERS: dict[str, Callable[[_File], Extraction]] = {
     "image/svg+xml": _image,
     "application/x-ipynb+json": _notebook,
     "message/rfc822": _mail,
+    "application/mbox": _mailbox,
+    "application/x-ole-storage": _ole,
     sniff.OCTETS: _unknown,
 }

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import email.policy
+import re
 from email.message import EmailMessage
 from email.parser import BytesParser
+from itertools import pairwise
 
 from cdpfetch.extract import charset, convert
 
 _HEADERS = ("From", "To", "Cc", "Date")
 MAX_ATTACHMENTS = 200
+MAX_MESSAGES = 500
+# A line that parts messages: who sent it and when, after a blank line or at the beginning.
+_SEPARATOR = re.compile(rb"(?:\A|\r?\n\r?\n)From \S+ .*\d\d:\d\d.*\r?\n(?=[!-9;-~]+:)")
 
 
 def markdown(data: bytes) -> tuple[str | None, str]:
@@ -25,6 +30,18 @@ def markdown(data: bytes) -> tuple[str | None, str]:
     if names:
         lines += ["## Attachments", "", *(f"- {name}" for name in names[:MAX_ATTACHMENTS]), ""]
     return subject, "\n".join(lines).strip() + "\n"
+
+
+def mailbox(data: bytes) -> tuple[str, int]:
+    """``(Markdown, messages)`` of a mailbox file (RFC 4155); the first of them are shown, all are counted."""
+    starts = [found.start() for found in _SEPARATOR.finditer(data)]
+    out = []
+    for first, last in pairwise([*starts[:MAX_MESSAGES], starts[MAX_MESSAGES] if starts[MAX_MESSAGES:] else len(data)]):
+        _, _, message = data[first:last].lstrip(b"\r\n").partition(b"\n")
+        out.append(markdown(re.sub(rb"(?m)^>(>*From )", rb"\1", message))[1].rstrip())
+    if len(starts) > MAX_MESSAGES:
+        out.append(f"… and {len(starts) - MAX_MESSAGES} more messages")
+    return "\n\n---\n\n".join(out) + "\n", len(starts)
 
 
 def _header(message: EmailMessage, name: str) -> str | None:

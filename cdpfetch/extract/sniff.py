@@ -99,6 +99,7 @@ _EXTENSIONS = {
     "ndjson": "application/x-ndjson",
     "ipynb": "application/x-ipynb+json",
     "eml": "message/rfc822",
+    "mbox": "application/mbox",
     "rss": "application/rss+xml",
     "atom": "application/atom+xml",
     "xml": "application/xml",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 # Above this many characters a table would help nobody: the text is delivered as it is.
-MAX_CHARS = 32 << 20
+MAX_CHARS = 8 << 20
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 30
 
