@@ -17,8 +17,13 @@ _FEW_WORDS = 25
 _MIN_CUT = 0.4
 _MAX_CUT = 0.6
 _LIST_SHARE = 0.6
+# The extent is the smallest element with this share of the kept words; this share of the cut is enough inside it for
+# a short block with a link, and how many words are short.
+_EXTENT_SHARE = 0.9
+_INSIDE = 0.4
+_SHORT = 12
 # The share of the cut at which a heading stays though the next block does not; what is small does not part them.
-_SURE = 0.6
+_SURE = 0.25
 _SMALL = 12
 # The share of the cut that is enough for a listing, a formula or a quotation beside kept text.
 _FAINT = {"pre": 0.1, "tex": 0.05, "blockquote": 0.12}
@@ -49,6 +54,7 @@ def choose(found: list[Block], chances: list[float]) -> list[bool]:
     cut = best_cut(chances, sizes)
     kept = [chance >= cut and size > 0 for chance, size in zip(chances, sizes, strict=True)]
     kept = _enough(found, chances, kept, cut)
+    _links_within(found, chances, kept, cut)
     _whole_lists(found, kept)
     _tables(found, chances, kept, cut)
     _fill_gaps(found, chances, kept, cut)
@@ -69,6 +75,31 @@ def _enough(found: list[Block], chances: list[float], kept: list[bool], cut: flo
         cut /= 3
         kept = [chance >= cut and block.words > 0 for block, chance in zip(found, chances, strict=True)]
     return [block.words > 0 for block in found]
+
+
+def _links_within(found: list[Block], chances: list[float], kept: list[bool], cut: float) -> None:
+    """Links on lines of their own stay inside the extent of the content, and between its first and last block."""
+    indexes = [index for index, keep in enumerate(kept) if keep]
+    if not indexes:
+        return
+    words: dict[Node, int] = {}
+    for index in indexes:
+        for node in _upwards(found[index].node):
+            words[node] = words.get(node, 0) + found[index].words
+    wanted = _EXTENT_SHARE * sum(found[index].words for index in indexes)
+    heaviest = found[max(indexes, key=lambda index: found[index].words)].node
+    # Counts only grow towards the root: the first that is large enough, upwards from a kept block, is the extent.
+    extent = next(node for node in _upwards(heaviest) if words.get(node, 0) >= wanted)
+    for index in range(indexes[0], indexes[-1]):
+        block = found[index]
+        if kept[index] or not block.links or not 0 < block.words <= _SHORT or chances[index] < cut * _INSIDE:
+            continue
+        kept[index] = any(node is extent for node in _upwards(block.node))
+
+
+def _upwards(node: Node) -> Iterator[Node]:
+    yield node
+    yield from node.ancestors()
 
 
 def _list_of(node: Node) -> Node | None:
