@@ -29,6 +29,8 @@ VERBS = {
     "sessions": ("daemons", "list or clear the sites that the profile is signed in to"),
     "service": ("services", "let systemd or launchd start the daemon when it is needed"),
     "mcp": ("agents", "serve agents over the Model Context Protocol"),
+    "tool": ("tooling", "call one of the agents' tools, with JSON in and JSON lines out"),
+    "adapters": ("connecting", "install cdpfetch into agents: MCP entries, the pi extension, the skill"),
     "daemon": ("daemons", "run the daemon in the foreground"),
 }
 EPILOG = """\
