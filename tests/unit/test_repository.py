@@ -42,7 +42,7 @@ OWNERS = {
     "mcp_types": {"adapters"},
     "lxml": {"extract"},
     "publicsuffixlist": {"daemon"},
-    "tomlkit": {"configfile"},
+    "tomlkit": {"adapters", "configfile"},
     "readability": {"extract"},
     "trafilatura": {"extract"},
     "uvicorn": {"adapters"},

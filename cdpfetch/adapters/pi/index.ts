@@ -45,17 +45,17 @@ export default async function cdpfetch(pi: ExtensionAPI): Promise<void> {
 		TOOLS.has(event.toolName) && (event.details as any)?.failed && !event.isError ? { isError: true } : undefined,
 	);
 	let found: Definition[];
-	let text: TextClass;
+	let tui: Components;
 	try {
-		[found, text] = await Promise.all([definitions(), textComponent()]);
+		[found, tui] = await Promise.all([definitions(), components()]);
 	} catch (error) {
 		pi.on("session_start", (_event, ctx) => ctx.ui.notify(`cdpfetch: ${message(error)}`, "warning"));
 		return;
 	}
-	for (const one of found) if (TOOLS.has(one.name)) register(pi, one, text);
+	for (const one of found) if (TOOLS.has(one.name)) register(pi, one, tui);
 }
 
-function register(pi: ExtensionAPI, definition: Definition, TextComponent: TextClass): void {
+function register(pi: ExtensionAPI, definition: Definition, tui: Components): void {
 	const { name } = definition;
 	pi.registerTool({
 		name,
@@ -77,21 +77,35 @@ function register(pi: ExtensionAPI, definition: Definition, TextComponent: TextC
 				isError: result.is_error,
 			};
 		},
-		renderCall: (args, theme) => new TextComponent(callText(name, args as any, theme as any), 0, 0),
-		renderResult: (result, options, theme, context) =>
-			new TextComponent(resultText({ ...result, isError: context?.isError } as any, options, theme as any), 0, 0),
+		renderCall: (args, theme) => cut(callText(name, args as any, theme as any), tui),
+		renderResult(result, options, theme, context) {
+			const text = resultText({ ...result, isError: context?.isError } as any, options, theme as any);
+			return options.expanded ? new tui.Text(text, 0, 0) : cut(text, tui);
+		},
 	} as any);
 }
 
-type TextClass = new (text: string, paddingX: number, paddingY: number) => any;
+/** What is used of pi's components. */
+interface Components {
+	Text: new (text: string, paddingX: number, paddingY: number) => any;
+	truncateToWidth(text: string, width: number): string;
+}
 
-/** pi's component for text, under the name that this version of pi gives its parts. */
-async function textComponent(): Promise<TextClass> {
+/** pi's components, under the name that this version of pi gives its parts. */
+async function components(): Promise<Components> {
 	try {
-		return (await import("@earendil-works/pi-tui")).Text;
+		return (await import("@earendil-works/pi-tui")) as Components;
 	} catch {
-		return ((await import("@mariozechner/pi-tui" as string)) as any).Text;
+		return (await import("@mariozechner/pi-tui" as string)) as Components;
 	}
+}
+
+/** Text that takes one row of the screen for each of its lines, however narrow that is. */
+function cut(text: string, tui: Components) {
+	return {
+		render: (width: number) => text.split("\n").map((one) => tui.truncateToWidth(one, width)),
+		invalidate() {},
+	};
 }
 
 /** Show what a verb printed, or why it failed. */
