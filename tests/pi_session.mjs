@@ -68,6 +68,7 @@ const look = (context) => {
 scripted.setResponses([
 	use("web_fetch", { url: page, limit: 2 }, "fetch"),
 	() => use("web_fetch_read", { fetch_id: results.fetch.result.details.documents[0].fetch_id }, "read"),
+	use("web_search", { search_query: [{ q: "harbour lamps" }], response_length: "short" }, "search"),
 	use("web_fetch", { url: "http://10.0.0.1/" }, "refused"),
 	use("web_fetch_read", { fetch_id: "nothing-like-it" }, "missing"),
 	look,

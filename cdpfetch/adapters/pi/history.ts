@@ -64,8 +64,15 @@ function receipt(text: string, details: any, known: Map<string, string[]>): stri
 	].join("");
 }
 
-/** The saved documents of a result: the id of each, and its lines. */
+/** What a result saved, documents or a report of a search: the id of each, and its lines. */
 function entries(details: any): [string, string[]][] {
+	if (typeof details?.report_path === "string" && Array.isArray(details.results)) {
+		const found = details.results.flatMap((one: any, index: number) => [
+			`${index + 1}. ${line(one?.title ?? one?.url)}`,
+			`   ${line(one?.url)}`,
+		]);
+		return [[String(details.fetch_id), [...found, `   files in ${line(details.dir)}/`]]];
+	}
 	if (!Array.isArray(details?.documents)) return [];
 	return details.documents
 		.filter((one: any) => typeof one?.fetch_id === "string" && one.fetch_id)

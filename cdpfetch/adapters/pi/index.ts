@@ -82,7 +82,7 @@ function register(pi: ExtensionAPI, definition: Definition, tui: Components): vo
 			const text = resultText({ ...result, isError: context?.isError } as any, options, theme as any);
 			return options.expanded ? new tui.Text(text, 0, 0) : cut(text, tui);
 		},
-	} as any);
+	});
 }
 
 /** What is used of pi's components. */
