@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
 const [modules, given] = process.argv.slice(2);
-const { page, hang, agentDir, cwd } = JSON.parse(given);
+const { page, hostile, hang, agentDir, cwd } = JSON.parse(given);
 const load = (...words) => import(pathToFileURL(join(modules, "@earendil-works", ...words)).href);
 const pi = await load("pi-coding-agent", "dist", "index.js");
 const ai = await load("pi-ai", "dist", "index.js");
@@ -69,6 +69,7 @@ scripted.setResponses([
 	use("web_fetch", { url: page, limit: 2 }, "fetch"),
 	() => use("web_fetch_read", { fetch_id: results.fetch.result.details.documents[0].fetch_id }, "read"),
 	use("web_search", { search_query: [{ q: "harbour lamps" }], response_length: "short" }, "search"),
+	use("web_fetch", { url: hostile, limit: 50 }, "hostile"),
 	use("web_fetch", { url: "http://10.0.0.1/" }, "refused"),
 	use("web_fetch_read", { fetch_id: "nothing-like-it" }, "missing"),
 	look,
@@ -91,6 +92,7 @@ const commands = {
 	get: await command("web-config", "network.allow"),
 	all: await command("web-config", ""),
 	wrong: await command("web-config", "no.such"),
+	option: await command("web-config", "browser.extra_args --x"),
 	open: await command("open-browser", "https://example.com/"),
 };
 

@@ -50,7 +50,8 @@ function receipt(text: string, details: any, known: Map<string, string[]>): stri
 	const own = entries(details);
 	const read = typeof details?.fetch_id === "string" ? details.fetch_id : undefined;
 	const lines = own.length ? own.flatMap(([, found]) => found) : read ? (known.get(read) ?? []) : [];
-	const all = [...lines, ...failures(fence[2])];
+	// A document may hold such lines as well; a digest stands first.
+	const all = [...lines, ...(own.length && fence.index === 0 ? failures(fence[2]) : [])];
 	const ids = own.length ? own.map(([id]) => id) : read ? [read] : [];
 	if (!all.length && !ids.length) return undefined;
 	const before = text.slice(0, fence.index).trim();

@@ -25,15 +25,16 @@ const GUIDELINES = [
 export default async function cdpfetch(pi: ExtensionAPI): Promise<void> {
 	pi.registerCommand("open-browser", {
 		description: "Open a browser window on cdpfetch's profile, to sign in (URL)",
-		handler: (args, ctx) => said(ctx, verb("open-browser", ...words(args).slice(0, 1))),
+		handler: (args, ctx) => said(ctx, () => verb("open-browser", ...words(args).slice(0, 1))),
 	});
 	pi.registerCommand("web-config", {
 		description: "Show cdpfetch's settings, or set one (KEY VALUE)",
 		handler: (args, ctx) => {
-			const [key, ...value] = words(args);
-			if (!key) return said(ctx, verb("config", "show"));
-			if (!value.length) return said(ctx, verb("config", "get", key));
-			return said(ctx, verb("config", "set", key, value.join(" ")));
+			return said(ctx, () => {
+				const [key, ...value] = words(args);
+				if (!key) return verb("config", "show");
+				return value.length ? verb("config", "set", key, value.join(" ")) : verb("config", "get", key);
+			});
 		},
 	});
 	pi.on("context", (event) => {
@@ -109,16 +110,20 @@ function cut(text: string, tui: Components) {
 }
 
 /** Show what a verb printed, or why it failed. */
-async function said(ctx: ExtensionContext, work: Promise<string>): Promise<void> {
+async function said(ctx: ExtensionContext, work: () => Promise<string>): Promise<void> {
 	try {
-		ctx.ui.notify((await work).trim() || "done", "info");
+		ctx.ui.notify((await work()).trim() || "done", "info");
 	} catch (error) {
 		ctx.ui.notify(message(error), "error");
 	}
 }
 
+/** What was typed behind a command.  Throws for what cdpfetch would take for an option. */
 function words(args: string): string[] {
-	return args.split(/\s+/).filter((one) => one && !one.startsWith("-"));
+	const found = args.split(/\s+/).filter(Boolean);
+	const option = found.find((one) => one.startsWith("-"));
+	if (option) throw new Error(`${option} looks like an option; in a terminal cdpfetch takes them`);
+	return found;
 }
 
 function message(error: unknown): string {

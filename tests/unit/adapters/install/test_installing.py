@@ -142,7 +142,7 @@ def test_the_extension_drives_no_browser_and_needs_no_package() -> None:
     """Beside pi's own parts it imports what Node has, and talks to the command alone."""
     import re
 
-    from cdpfetch.adapters import pi
+    from cdpfetch.adapters import fence, pi
 
     (folder,) = pi.__path__
     texts = {one.name: one.read_text() for one in Path(folder).glob("*.ts")}
@@ -154,4 +154,5 @@ def test_the_extension_drives_no_browser_and_needs_no_package() -> None:
         "@mariozechner/pi-tui",
     }
     assert 'import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent"' in texts["index.ts"]
+    assert f'"{fence.NOTE}"' in texts["history.ts"], "its receipts have the fence that results have"
     assert imported & {f"node:{name}" for name in ("net", "http", "https", "tls")} == set()
