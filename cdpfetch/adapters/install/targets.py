@@ -2,8 +2,9 @@
 
 As the clients document it: Claude Code ("MCP scopes": ``~/.claude.json``, and ``.mcp.json`` of a project, of the same
 shape), Claude Desktop ("Local MCP servers"), Codex (``config.toml``, ``CODEX_HOME``), Cursor (``~/.cursor/mcp.json``),
-VS Code (``mcp.json`` of the user's profile, table ``servers``), Gemini CLI (``settings.json``), pi ("Extension
-locations", ``PI_CODING_AGENT_DIR``), and skills as Claude Code finds them.
+VS Code (``mcp.json`` of the user's profile, table ``servers``), Gemini CLI (``settings.json``, ``GEMINI_CLI_HOME``),
+pi ("Extension locations", ``PI_CODING_AGENT_DIR``), and skills as Claude Code finds them.  Entries were listed by Claude
+Code, Codex and Gemini CLI themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Target(NamedTuple):
     ``kind``: ``json`` and ``toml`` are files with an entry below ``table``, beside ``extra`` of its own; ``pi`` and
     ``skill`` are folders that get files of ours.
     ``place``: words of the path below the account's home (``mac``: on macOS, where it differs); the environment's
-    ``variable``, where it is set, stands for all but the last ``own`` words.
+    ``variable``, where it is set, stands for all but the last ``own`` words (not on macOS where that has a place of its
+    own).
     """
 
     name: str
@@ -45,11 +47,12 @@ class Target(NamedTuple):
 
     def path(self, account: str, environ: Mapping[str, str], platform: str) -> str:
         """The file or folder of this user on this platform."""
-        words = self.mac if self.mac and platform == "darwin" else self.place
+        if self.mac and platform == "darwin":
+            return os.path.join(account, *self.mac)
         base = environ.get(self.variable) if self.variable else None
         if base:
-            return os.path.join(os.path.abspath(base), *words[-self.own :])
-        return os.path.join(account, *words)
+            return os.path.join(os.path.abspath(os.path.expanduser(base)), *self.place[-self.own :])
+        return os.path.join(account, *self.place)
 
 
 _STDIO = {"type": "stdio"}
@@ -67,6 +70,8 @@ TARGETS = {
             "json",
             (".config", "Claude", "claude_desktop_config.json"),
             mac=(*_SUPPORT, "Claude", "claude_desktop_config.json"),
+            variable="XDG_CONFIG_HOME",
+            own=2,
         ),
         Target("codex", "Codex", "toml", (".codex", "config.toml"), table="mcp_servers", variable="CODEX_HOME"),
         Target("cursor", "Cursor", "json", (".cursor", "mcp.json")),
@@ -78,7 +83,9 @@ TARGETS = {
             table="servers",
             extra=_STDIO,
             mac=(*_SUPPORT, "Code", "User", "mcp.json"),
+            variable="XDG_CONFIG_HOME",
+            own=3,
         ),
-        Target("gemini", "Gemini CLI", "json", (".gemini", "settings.json")),
+        Target("gemini", "Gemini CLI", "json", (".gemini", "settings.json"), variable="GEMINI_CLI_HOME", own=2),
     )
 }

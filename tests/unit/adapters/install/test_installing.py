@@ -20,7 +20,7 @@ FOLDERS = [name for name, one in TARGETS.items() if not one.is_file]
 @pytest.fixture
 def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home of a user who has nothing yet."""
-    for name in ("PI_CODING_AGENT_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("PI_CODING_AGENT_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CDPFETCH_HOME", str(tmp_path / "home"))
@@ -107,6 +107,18 @@ def test_a_malformed_file_is_refused_and_left(account: Path, capsys: pytest.Capt
     told = run(capsys, "install", "vscode", "--file", str(path), status=2)
     assert f"{path}: it is no JSON: " in told and "line 1 column" in told
     assert tree(account) == {"mcp.json": b'{"servers": {'}
+
+
+def test_the_list_tells_what_is_old_and_what_cannot_be_read(account: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("cursor", "codex", "pi"):
+        run(capsys, "install", name)
+    (account / ".cursor" / "mcp.json").write_text('{"mcpServers": {"cdpfetch": {"command": "/old/cdpfetch"}}}')
+    (account / ".codex" / "config.toml").write_text("[")
+    (account / ".pi" / "agent" / "extensions" / "cdpfetch" / "render.ts").unlink()
+    found = states(capsys)
+    assert (found["cursor"], found["codex"], found["pi"]) == ("changed", "unreadable", "changed")
+    run(capsys, "install", "cursor")
+    assert states(capsys)["cursor"] == "yes"
 
 
 def test_the_extension_of_another_version_is_replaced_and_kept(

@@ -40,11 +40,16 @@ def test_each_has_its_place(platform: str, expected: dict[str, str]) -> None:
         ("skill", "CLAUDE_CONFIG_DIR", "/else/skills"),
         ("claude-code", "CLAUDE_CONFIG_DIR", "/else/.claude.json"),
         ("codex", "CODEX_HOME", "/else/config.toml"),
+        ("gemini", "GEMINI_CLI_HOME", "/else/.gemini/settings.json"),
+        ("vscode", "XDG_CONFIG_HOME", "/else/Code/User/mcp.json"),
+        ("claude-desktop", "XDG_CONFIG_HOME", "/else/Claude/claude_desktop_config.json"),
     ],
 )
 def test_the_clients_own_variables_are_obeyed(name: str, variable: str, expected: str) -> None:
     assert TARGETS[name].path("/u", {variable: "/else"}, "linux") == expected
     assert TARGETS[name].path("/u", {variable: ""}, "linux") == LINUX[name]
+    if MAC[name] != LINUX[name]:
+        assert TARGETS[name].path("/u", {variable: "/else"}, "darwin") == MAC[name]
 
 
 def test_the_tables_are_named_as_the_clients_name_them() -> None:
