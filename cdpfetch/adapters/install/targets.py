@@ -3,8 +3,8 @@
 As the clients document it: Claude Code ("MCP scopes": ``~/.claude.json``, and ``.mcp.json`` of a project, of the same
 shape), Claude Desktop ("Local MCP servers"), Codex (``config.toml``, ``CODEX_HOME``), Cursor (``~/.cursor/mcp.json``),
 VS Code (``mcp.json`` of the user's profile, table ``servers``), Gemini CLI (``settings.json``, ``GEMINI_CLI_HOME``),
-pi ("Extension locations", ``PI_CODING_AGENT_DIR``), and skills as Claude Code finds them.  Entries were listed by Claude
-Code, Codex and Gemini CLI themselves.
+pi ("Extension locations", ``PI_CODING_AGENT_DIR``), and skills as Claude Code finds them.  Entries were listed by
+Claude Code, Codex and Gemini CLI themselves.
 """
 
 from __future__ import annotations
