@@ -125,7 +125,8 @@ static void add_text(Buffer *out, const char *field, const char *text) {
 
 void options_request(Buffer *out, const FetchOptions *options, size_t index, const char *directory) {
     FetchOptions copy = *options;
-    buffer_format(out, "{\"id\":%zu,\"op\":\"fetch\"", index + 1);
+    /* Shared with other processes that fetch the same at the moment, as by the Python command. */
+    buffer_format(out, "{\"id\":%zu,\"op\":\"fetch\",\"share\":true", index + 1);
     add_text(out, "downloadDir", directory);
     for (size_t at = 0; at < VALUE_COUNT; at++) {
         const char *value = *value_at(&copy, VALUES[at].place);
