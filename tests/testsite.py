@@ -625,6 +625,17 @@ def _(h: Handler) -> None:
     )
 
 
+@route("/made/*")
+def _(h: Handler) -> None:
+    """A small page whose script makes a huge document of it, in one of two ways."""
+    script = {
+        "attribute": "document.querySelector('p').title = 'x'.repeat(1 << 28)",
+        "noscript": "const e = document.createElement('noscript'); e.textContent = 'x '.repeat(1 << 27); "
+        "document.body.append(e)",
+    }[h.path.rpartition("/")[2]]
+    h.reply(body=page(f"<h1>Made</h1><p>The first words.</p><script>{script}</script>", "Made"))
+
+
 @route("/deep")
 def _(h: Handler) -> None:
     h.reply(body=page("<div>" * 10000 + "<p>At the bottom, WHELK-8.</p>" + "</div>" * 10000))

@@ -36,6 +36,15 @@ async def test_a_decompression_bomb_is_given_up_long_before_its_end(browser: Bro
     assert landing.capture is not None and "Packed" in landing.capture.html
 
 
+@pytest.mark.parametrize("way", ["attribute", "noscript"])
+async def test_a_document_that_scripts_blow_up_is_cut(browser: Browser, site: Site, way: str) -> None:
+    landing = await visit(browser, site.url(f"/made/{way}"), limits=Limits(settle=2.0))
+    assert landing.capture is not None
+    assert "The first words." in landing.capture.html
+    assert len(landing.capture.html) < 70_000_000
+    assert way == "attribute" or "more than 60000000 characters" in " ".join(landing.partial)
+
+
 async def test_a_page_that_loads_for_ever_is_taken_as_it_is(browser: Browser, site: Site) -> None:
     limits = Limits(settle=30.0, document_bytes=BUDGET, page_bytes=BUDGET)
     landing = await visit(browser, site.url("/greedy"), limits=limits)

@@ -40,7 +40,13 @@ class Serializer {
     this.veiled = isVeiled();
     this.started = performance.now();
   }
-  put(text) { this.out.push(text); this.size += text.length; }
+  put(text) {
+    // One script may be larger than everything else; what is small always fits, so that tags are closed.
+    if (text.length > 4096 && text.length > this.limits.chars - this.size) { this.overflow(); return; }
+    this.out.push(text);
+    this.size += text.length;
+  }
+  overflow() { this.truncated = this.truncated || `more than ${this.limits.chars} characters`; }
 
   // Walks without recursion: pages nest tens of thousands deep.
   run(first) {
@@ -56,11 +62,15 @@ class Serializer {
     }
   }
   check() {
-    if (this.size > this.limits.chars) this.truncated = `more than ${this.limits.chars} characters`;
+    if (this.size > this.limits.chars) this.overflow();
     else if (performance.now() - this.started > this.limits.ms) this.truncated = `more than ${this.limits.ms} ms to serialize`;
   }
   text(node, hidden) {
-    const data = clean(node.data);
+    let data = node.data;
+    // Half of the room: characters that are escaped take more.
+    const room = Math.max(0, Math.floor((this.limits.chars - this.size) / 2));
+    if (data.length > 4096 && data.length > room) { data = data.slice(0, room); this.overflow(); }
+    data = clean(data);
     this.put(escapeText(data));
     if (!hidden) {
       for (let i = 0; i < data.length; i += 1) if (data.charCodeAt(i) > 32) this.visible += 1;
@@ -132,6 +142,8 @@ class Serializer {
         if (typeof resolved === 'string' && resolved) value = resolved;
       }
       if (value.length > MAX_DATA_URL && (key === 'style' || value.startsWith('data:'))) { if (value.startsWith('data:')) value = 'data:,'; else continue; }
+      // The element stays, with its text, where one value alone is too much.
+      if (value.length > 4096 && value.length > this.limits.chars - this.size - text.length) continue;
       text += value === '' ? ` ${key}=""` : ` ${key}="${escapeValue(value)}"`;
     }
     return text;
