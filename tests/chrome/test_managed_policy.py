@@ -35,11 +35,13 @@ class Managed:
         self._file.parent.mkdir(parents=True)
 
     def set(self, policy: dict[str, Any] | None) -> None:
-        """What the administrator wants from now on."""
+        """What the administrator wants from now on; the file appears whole."""
         if policy is None:
             self._file.unlink()
         else:
-            self._file.write_text(json.dumps(policy), encoding="utf-8")
+            made = self._file.with_suffix(".new")
+            made.write_text(json.dumps(policy), encoding="utf-8")
+            made.replace(self._file)
 
 
 @pytest.fixture
@@ -99,8 +101,12 @@ async def test_a_policy_that_comes_later_ends_the_browser(
         async with asyncio.timeout(40):
             while not site.asked("/hang"):
                 await asyncio.sleep(0.02)
-            managed.set(DIRECT)
-            while d.app.supervisor.browser is before:  # Chrome takes it over in its own time
+            loop = asyncio.get_running_loop()
+            told = 0.0
+            while d.app.supervisor.browser is before:  # Chrome takes it over in its own time, or at the next word
+                if loop.time() - told > 8.0:
+                    managed.set(DIRECT)
+                    told = loop.time()
                 await asyncio.sleep(0.2)
                 await d.app.watch.look()
         document = await held

@@ -211,12 +211,13 @@ def test_doctor_finds_nothing_wrong(own: Command) -> None:
         "sandbox",
         "profile",
         "space",
+        "display",
         "daemon",
         "fetch",
         "guard",
     ]
     assert "came back as Markdown" in report["checks"][-2]["detail"]
-    assert report["checks"][-1]["detail"].startswith("lanes profile, anonymous; Chrome has proved to pass it; ")
+    assert report["checks"][-1]["detail"].startswith("lanes profile, anonymous; Chrome has proved to pass it")
     assert not [name for name in os.listdir(own.home.artifacts) if artifacts.is_fetch_id(name)]
 
 

@@ -182,6 +182,7 @@ def test_a_window_that_somebody_closes_ends_the_wait(desk: Command, site: Site, 
         wait_for(lambda: process_of_window(desk), 60)
         found = process_of_window(desk)
         assert found is not None
+        wait_for(lambda: screen.hands("search", "--onlyvisible", "--pid", str(found.pid)), 30)
         os.kill(found.pid, signal.SIGINT)
         document = document_of(walled)
     assert note(document) == "the wall did not clear by itself, nor after a visible window"
