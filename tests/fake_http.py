@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NamedTuple
 
@@ -110,3 +111,32 @@ async def serving(answers: Answer) -> AsyncIterator[Fake]:
         server.close()
         await fake.close()
         await server.wait_closed()
+
+
+class Serving(threading.Thread):
+    """A server in a thread of its own, for callers that block: ``with Serving(answers) as fake``."""
+
+    def __init__(self, answers: Answer) -> None:
+        super().__init__()
+        self.answers = answers
+        self.ready = threading.Event()
+        self.fake: Fake | None = None
+
+    def run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self.loop, self.over = asyncio.get_running_loop(), asyncio.Event()
+        async with serving(self.answers) as self.fake:
+            self.ready.set()
+            await self.over.wait()
+
+    def __enter__(self) -> Fake:
+        self.start()
+        self.ready.wait()
+        assert self.fake is not None
+        return self.fake
+
+    def __exit__(self, *error: object) -> None:
+        self.loop.call_soon_threadsafe(self.over.set)
+        self.join()

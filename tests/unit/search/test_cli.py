@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_http import Fake, serving
+from fake_http import Fake, Serving, serving
 from fake_search import REPORT, SERVICES
 
 import cdpfetch
@@ -22,35 +20,6 @@ from cdpfetch.adapters.toolset import Toolset
 from cdpfetch.asyncapi import AsyncClient
 
 ROOT = str(Path(__file__).resolve().parents[3])
-
-
-class Serving(threading.Thread):
-    """A service in a thread of its own, for callers that block."""
-
-    def __init__(self, provider: str) -> None:
-        super().__init__()
-        self.provider = provider
-        self.ready = threading.Event()
-        self.fake: Fake | None = None
-
-    def run(self) -> None:
-        asyncio.run(self._serve())
-
-    async def _serve(self) -> None:
-        self.loop, self.over = asyncio.get_running_loop(), asyncio.Event()
-        async with serving(SERVICES[self.provider]) as self.fake:
-            self.ready.set()
-            await self.over.wait()
-
-    def __enter__(self) -> Fake:
-        self.start()
-        self.ready.wait()
-        assert self.fake is not None
-        return self.fake
-
-    def __exit__(self, *error: object) -> None:
-        self.loop.call_soon_threadsafe(self.over.set)
-        self.join()
 
 
 class Homed:
@@ -84,7 +53,7 @@ def homed(tmp_path: Path) -> Homed:
 
 @pytest.fixture
 def exa(homed: Homed) -> Iterator[Fake]:
-    with Serving("exa") as fake:
+    with Serving(SERVICES["exa"]) as fake:
         homed.configure("exa", fake.url)
         yield fake
 
@@ -107,7 +76,7 @@ def test_the_command_prints_json(homed: Homed, exa: Fake) -> None:
 
 
 def test_commands_of_an_agent_are_taken_whole(homed: Homed) -> None:
-    with Serving("openai") as fake:
+    with Serving(SERVICES["openai"]) as fake:
         homed.configure("openai", fake.url)
         done = homed("search", "--commands", '{"weather": [{"location": "Oslo"}]}')
         assert done.stdout.startswith(REPORT), done.stderr
