@@ -121,10 +121,10 @@ def fetch_documents(
         async with AsyncClient(home) as client:
             return await client.fetch_routed(urls, on_status=on_status, on_document=on_document, **options)
 
-    return _run(work())
+    return run(work())
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def run(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, also where a loop of the caller's runs in this thread already."""
     try:
         asyncio.get_running_loop()

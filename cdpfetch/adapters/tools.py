@@ -7,17 +7,18 @@ text = cdpfetch.adapters.tools.dispatch(call.function.name, call.function.argume
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+from cdpfetch.adapters.definitions import Definition
 from cdpfetch.adapters.toolset import ToolResult, Toolset, failure
-from cdpfetch.asyncapi import AsyncClient
+from cdpfetch.asyncapi import AsyncClient, run
 from cdpfetch.errors import InvalidRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
 
 def openai_tools(*, home: str | None = None, responses: bool = False) -> list[dict[str, Any]]:
@@ -42,9 +43,10 @@ def anthropic_tools(*, home: str | None = None) -> list[dict[str, Any]]:
 def dispatch(name: str, arguments: Mapping[str, Any] | str | None, *, home: str | None = None) -> str:
     """Run a tool that a model called and return the text for it; ``arguments`` may be the JSON text of the call.
 
-    What is wrong with the call is said in the text, for the model to mend.  From a coroutine call ``adispatch``.
+    What is wrong with the call is said in the text, for the model to mend.  From a coroutine await ``adispatch``:
+    this one holds the caller's loop.
     """
-    return asyncio.run(adispatch(name, arguments, home=home)).text
+    return run(adispatch(name, arguments, home=home)).text
 
 
 async def adispatch(
@@ -59,6 +61,35 @@ async def adispatch(
         return await Toolset(client).call(name, given)
     async with AsyncClient(home) as own:
         return await Toolset(own).call(name, given)
+
+
+class Function(NamedTuple):
+    """A tool for libraries of agents: ``call`` and ``acall`` take its arguments by keyword."""
+
+    definition: Definition
+    call: Callable[..., ToolResult]
+    acall: Callable[..., Awaitable[ToolResult]]
+
+
+def functions(*, home: str | None = None, client: AsyncClient | None = None) -> list[Function]:
+    """The tools as functions.  A ``client`` serves ``acall``; ``call``, which may run in any thread, opens its own."""
+    return [
+        Function(one, partial(_call, one.name, home), partial(_acall, one.name, home, client))
+        for one in (Toolset(client) if client else _toolset(home)).definitions()
+    ]
+
+
+def _call(name: str, home: str | None, /, **arguments: Any) -> ToolResult:
+    return run(adispatch(name, arguments, home=home))
+
+
+async def _acall(name: str, home: str | None, client: AsyncClient | None, /, **arguments: Any) -> ToolResult:
+    return await adispatch(name, arguments, home=home, client=client)
+
+
+def absent(module: str, extra: str, error: ImportError) -> ImportError:
+    """The error of an adapter whose library is not installed."""
+    return ImportError(f'{module} needs a library that is not there ({error}): pip install "cdpfetch[{extra}]"')
 
 
 def _object(name: str, arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:

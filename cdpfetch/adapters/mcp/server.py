@@ -15,6 +15,7 @@ from cdpfetch._version import __version__
 from cdpfetch.adapters.definitions import Definition
 from cdpfetch.adapters.mcp import resources
 from cdpfetch.adapters.mcp.asking import InputRequired, Peer
+from cdpfetch.adapters.mcp.sampling import ClientModel
 from cdpfetch.adapters.toolset import ToolResult, Toolset
 from cdpfetch.asyncapi import AsyncClient
 
@@ -76,7 +77,8 @@ async def _call_tool(
 ) -> types.CallToolResult | types.InputRequiredResult:
     peer = Peer(context, params)
     confirm = partial(_confirm, peer) if peer.has_user else None
-    toolset = Toolset(context.lifespan_context, confirm)
+    client = context.lifespan_context
+    toolset = Toolset(client, confirm, answerer=ClientModel(peer, client.home.artifacts))
     progress = Progress(context)
     try:
         result = await toolset.call(params.name, params.arguments, progress.update)
