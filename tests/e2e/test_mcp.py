@@ -187,6 +187,99 @@ def test_fifty_calls_at_once_are_all_answered(command: Command, site: Site) -> N
     run(scenario)
 
 
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_each_protocol_with_a_handshake_is_spoken(command: Command, version: str) -> None:
+    def line(number: int | None, method: str, **params: Any) -> bytes:
+        one = {"jsonrpc": "2.0", "method": method, "params": params, **({"id": number} if number else {})}
+        return json.dumps(one).encode() + b"\n"
+
+    async def scenario() -> None:
+        running = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "cdpfetch",
+            "mcp",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=command.environment,
+        )
+        assert running.stdin is not None and running.stdout is not None
+        hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        running.stdin.write(line(1, "initialize", **hello) + line(None, "notifications/initialized"))
+        assert json.loads(await running.stdout.readline())["result"]["protocolVersion"] == version
+        running.stdin.write(line(2, "tools/list") + line(3, "tools/call", name="web_fetch", arguments={}))
+        answers = [json.loads(await running.stdout.readline()) for _ in range(2)]
+        found = {answer["id"]: answer["result"] for answer in answers}
+        assert [tool["name"] for tool in found[2]["tools"]] == ["web_fetch", "web_fetch_read", "open_browser"]
+        assert found[3]["isError"] and "got no URL" in found[3]["content"][0]["text"]
+        running.stdin.close()
+        assert await running.wait() == 0
+        await running.communicate()
+
+    run(scenario)
+
+
+def test_the_newest_protocol_is_spoken_without_a_handshake(command: Command) -> None:
+    async def scenario() -> None:
+        async with connected(command, "auto") as client:
+            assert client.protocol_version == "2026-07-28"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_the_model_of_the_client_answers_where_none_is_set_up(command: Command, site: Site, mode: str) -> None:
+    asked: list[Any] = []
+
+    async def model(context: Any, params: Any) -> types.CreateMessageResult:
+        asked.append(params)
+        said = types.TextContent(type="text", text="It is a \x1b[31mharbour\u200b.")
+        return types.CreateMessageResult(role="assistant", content=said, model="client-1", stop_reason="endTurn")
+
+    async def scenario() -> None:
+        async with connected(command, mode, sampling_callback=model) as client:
+            site.requests.clear()
+            urls = [site.url(f"/page?sampled={mode}"), site.url("/nothing-here")]
+            question = {"urls": urls, "prompt": "What is it?", "max_age": 0}
+            result = await client.call_tool("web_fetch", question)
+            good, bad = result.structured_content["documents"]
+            assert good["answer"] == {"text": "It is a harbour.", "model": "client-1", "truncated": [], "error": None}
+            assert "It is a harbour." in text_of(result) and bad["error"]["code"] == "http_error"
+            assert [one["url"] for one in (good, bad)] == urls
+            (params,) = asked
+            text = params.messages[0].content.text
+            assert "What is it?" in text and "# The harbour" in text
+            (mark,) = re.findall(r"hold the mark ([0-9a-f]{32})", params.system_prompt)
+            assert text.count(mark) == 2, "the content is fenced as for any other model"
+            assert site.asked("/page") == 1, "nothing was fetched twice"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_where_there_is_no_model_at_all_the_result_says_so(command: Command, site: Site, mode: str) -> None:
+    async def scenario() -> None:
+        async with connected(command, mode) as client:
+            result = await client.call_tool("web_fetch", {"url": site.url("/page"), "prompt": "What is it?"})
+            assert not result.is_error and "no answer: no model is set up" in text_of(result)
+            (document,) = result.structured_content["documents"]
+            assert document["answer"]["error"]["code"] == "config_error"
+
+    run(scenario)
+
+
+def test_a_model_that_is_refused_is_an_answer_with_the_reason(command: Command, site: Site) -> None:
+    async def refuse(context: Any, params: Any) -> types.ErrorData:
+        return types.ErrorData(code=-1, message="the user said no")
+
+    async def scenario() -> None:
+        async with connected(command, "legacy", sampling_callback=refuse) as client:
+            result = await client.call_tool("web_fetch", {"url": site.url("/page"), "prompt": "What is it?"})
+            assert not result.is_error and "the user said no" in text_of(result)
+
+    run(scenario)
+
+
 def active(command: Command) -> int:
     with DaemonClient(command.home, start=False) as client:
         return int(client.status()["requests"]["active"])
@@ -273,14 +366,22 @@ def test_over_http_only_the_token_opens(command: Command, site: Site) -> None:
             told = re.search(r"http://127\.0\.0\.1:\d+/mcp", (await running.stderr.readline()).decode())
             assert told is not None
             async with (
-                http.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as with_token,
+                http.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=50) as with_token,
                 Client(streamable_http_client(told[0], http_client=with_token)) as client,
             ):
-                result = await client.call_tool("web_fetch", {"url": site.url("/page")})
-                assert not result.is_error
+                results = await asyncio.gather(
+                    *(client.call_tool("web_fetch", {"url": site.url(f"/page?http={n}")}) for n in range(50))
+                )
+                assert not any(result.is_error for result in results)
+                documents = [result.structured_content["documents"][0] for result in results]
+                assert [one["url"] for one in documents] == [site.url(f"/page?http={n}") for n in range(50)]
             async with http.AsyncClient() as without:
                 for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {token}"}):
                     assert (await without.post(told[0], json={}, headers=headers)).status_code == 401
+                key = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+                for name, status in (("Host", 421), ("Origin", 403)):
+                    foreign = {"Host": "evil.example", "Origin": "http://evil.example"}[name]
+                    assert (await without.post(told[0], json={}, headers={**key, name: foreign})).status_code == status
         finally:
             running.terminate()
             await running.communicate()

@@ -60,7 +60,7 @@ def test_the_librarys_names_exist() -> None:
     code = "\n".join(blocks("python"))
     ast.parse(code)
     used = set(re.findall(r"cdpfetch\.(\w+)", code)) | set(re.findall(r"`cdpfetch\.(\w+)`", README))
-    packages = {"cdp", "daemon", "extract"}
+    packages = {"adapters", "cdp", "daemon", "extract"}
     assert used - packages <= set(cdpfetch.__all__)
 
 

@@ -86,8 +86,7 @@ def _take(answer: dict[str, Any], said: types.CreateMessageResult | MCPError) ->
     if isinstance(said, MCPError):
         answer["error"] = _error("cancelled", f"the client's model was not to be had: {visible(str(said))[:300]}")
         return
-    parts = said.content if isinstance(said.content, list) else [said.content]
-    text = "\n".join(part.text for part in parts if isinstance(part, types.TextContent)).strip()
+    text = said.content.text.strip() if isinstance(said.content, types.TextContent) else ""
     answer["model"] = visible(said.model)[:200]
     if not text:
         answer["error"] = _error("no_content", "the client's model said nothing")
