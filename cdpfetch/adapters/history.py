@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-_OURS = (FETCH.name, READ.name, SEARCH)
+_NAMES = re.compile(rf"(?:.*[^A-Za-z0-9])?(?:{FETCH.name}|{READ.name}|{SEARCH})", re.DOTALL)
 _RECEIPT = "Receipt of an earlier result; what it showed is on disk.\n"
 _FENCE = re.compile(r"^<web-content ([0-9a-f]{24})>\n(.*?)^</web-content \1>$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r"(\d+\. .*)")
@@ -93,8 +93,8 @@ def _receipt(text: str, call: _Called | None, entries: Mapping[str, _Entry]) -> 
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a tool is one of these; clients put the name of a server before it, as in ``mcp__cdpfetch__web_fetch``."""
-    return name.endswith(_OURS) and re.sub(rf"(?:{'|'.join(_OURS)})\Z", "", name)[-1:] in ("", "_", ".", "-", "/", ":")
+    """Whether a tool is one of these; clients put a server's name before it, as in ``mcp__cdpfetch__web_fetch``."""
+    return _NAMES.fullmatch(name) is not None
 
 
 def _entries(text: str) -> Iterator[_Entry]:
