@@ -349,6 +349,22 @@ def test_a_client_that_dies_ends_its_fetch_and_its_server(command: Command, site
 def test_over_http_only_the_token_opens(command: Command, site: Site) -> None:
     import httpx2 as http
 
+    async def dying(address: str, token: str, mode: str) -> None:
+        """A session that ends in the middle of a call ends its fetch."""
+
+        async def session() -> None:
+            async with (
+                http.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=50) as own,
+                Client(streamable_http_client(address, http_client=own), mode=mode) as client,
+            ):
+                await client.call_tool("web_fetch", {"url": site.url("/hang")})
+
+        task = asyncio.create_task(session())
+        await asyncio.to_thread(wait_for, lambda: active(command) == 1)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.to_thread(wait_for, lambda: active(command) == 0)
+
     async def scenario() -> None:
         token = "a-token-of-the-test-1234"
         running = await asyncio.create_subprocess_exec(
@@ -375,6 +391,8 @@ def test_over_http_only_the_token_opens(command: Command, site: Site) -> None:
                 assert not any(result.is_error for result in results)
                 documents = [result.structured_content["documents"][0] for result in results]
                 assert [one["url"] for one in documents] == [site.url(f"/page?http={n}") for n in range(50)]
+            for mode in ERAS:
+                await dying(told[0], token, mode)
             async with http.AsyncClient() as without:
                 for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {token}"}):
                     assert (await without.post(told[0], json={}, headers=headers)).status_code == 401
