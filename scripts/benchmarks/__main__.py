@@ -161,7 +161,8 @@ class Bench:
 
         grown = -await all_lanes(warm) + await all_lanes(self._pages)
         await asyncio.sleep(2)  # closed tabs take their renderers with them
-        self.rows.append(Row(f"memory, {done} pages", WHOLE, [grown], unit="MB grown"))
+        if done > warm:
+            self.rows.append(Row(f"memory, {done} pages", WHOLE, [grown], unit="MB grown"))
         self.rows.append(Row(f"memory, {done} pages", WHOLE, [renderers(self._whole.process.pid)], unit="renderers"))
 
     async def _extraction(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -40,6 +41,15 @@ def chrome_command(profile: str) -> list[str]:
     return flags.headless(executable, profile, no_sandbox=os.geteuid() == 0, extra=(), platform=sys.platform)
 
 
+def make_profile(folder: str) -> str:
+    """A profile with which Chrome saves PDFs, and does not show them."""
+    profile = os.path.join(folder, "profile")
+    os.makedirs(os.path.join(profile, "Default"))
+    with open(os.path.join(profile, "Default", "Preferences"), "w", encoding="utf-8") as file:
+        json.dump({"plugins": {"always_open_pdf_externally": True}}, file)
+    return profile
+
+
 class Floor:
     """The least that can be done: navigate a tab that exists, wait for an event, ask for its HTML."""
 
@@ -51,7 +61,8 @@ class Floor:
     async def start(cls) -> Floor:
         """With a Chrome of its own."""
         floor = cls(tempfile.mkdtemp(prefix="cdpfetch-bench-"))
-        floor._process, transport = await spawn(chrome_command(os.path.join(floor._folder, "profile")), os.environ)
+        profile = make_profile(floor._folder)
+        floor._process, transport = await spawn(chrome_command(profile), os.environ)
         floor._connection = Connection(transport)
         downloads = {"behavior": "allowAndName", "downloadPath": floor._folder, "eventsEnabled": True}
         await floor._connection.root.execute("Browser.setDownloadBehavior", downloads)
