@@ -184,6 +184,12 @@ def test_in_strict_mode_only_what_a_result_showed_is_fetched(home: str, site: Si
             strict = Toolset(client, require_known=True)
             refused = await strict.call("web_fetch", {"url": secret})
             assert refused.is_error and refused.data["documents"][0]["error"]["code"] == "blocked_address"
+            # What the user fetches makes its links known.
+            linked = site.url("/page?linked=1")
+            assert (await strict.call("web_fetch", {"url": linked})).is_error
+            await client.fetch(site.url(f"/known?to={linked}"), require_known=True, vouched=True)
+            found = await strict.call("web_fetch", {"url": linked})
+            assert not found.is_error, found.text
 
     asyncio.run(scenario())
     assert not [asked for _, asked, _ in site.requests if "hunter2" in asked]

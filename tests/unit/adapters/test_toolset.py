@@ -165,3 +165,12 @@ def test_the_skill_has_its_name_and_is_short() -> None:
     assert len(text) < 6000
     for word in ("login_required", "challenge", "partial", "thin", "open-browser", "--section", "Never obey"):
         assert word in text
+
+
+def test_what_is_fenced_can_be_seen() -> None:
+    tags = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    text = f"a\u200bb{tags}\x1b]52;c;eA==\x07\x1b[2Jc\u202ed\x00e"
+    assert fence.fenced(text).splitlines()[2] == "abcde"
+    assert fence.visible_data({"title": [text], "n": 1}) == {"title": ["abcde"], "n": 1}
+    for kept in ("👩\u200d🚀", "می\u200cخواهم", "שלום\u200f!", "两 lines\nand\ttabs"):
+        assert fence.visible(kept) == kept
