@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Verb -> (module, one line of help).  Each module has a function ``run_<verb>(arguments) -> exit status``.
 VERBS = {
     "fetch": ("fetching", "turn URLs into files and print a digest of each"),
+    "batch": ("batching", "fetch the URLs of a file, any number, resumably"),
     "read": ("pages", "read a fetched document page by page"),
     "search": ("searching", "search the web and print a report"),
     "extract": ("pages", "turn an HTML or document file into Markdown, without a browser"),
