@@ -7,7 +7,7 @@ import sys
 
 from cdpfetch.cli.output import print_json, write
 from cdpfetch.cli.parser import Parser, positive, seconds, whole
-from cdpfetch.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SOME_FAILED, InvalidRequest
+from cdpfetch.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SOME_FAILED, ConfigError, InvalidRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,12 +100,24 @@ def _engine(given: Namespace, options: BatchOptions, home: Home) -> tuple[Engine
     from cdpfetch.batch.store import Directory
 
     if given.engine == "ray":
+        return _ray(given, options, home)
+    return ChainEngine(options.directory, home, options.fetch), Directory(options.directory)
+
+
+def _ray(given: Namespace, options: BatchOptions, home: Home) -> tuple[Engine, Store]:
+    try:
         from cdpfetch.adapters.ray.engine import RayEngine
         from cdpfetch.adapters.ray.storage import FsStore
-
-        storage = given.storage or options.directory
-        return RayEngine(storage, options.fetch, address=given.address, actors=given.actors), FsStore(storage)
-    return ChainEngine(options.directory, home, options.fetch), Directory(options.directory)
+    except ImportError as error:
+        raise ConfigError(f"--engine ray needs {error.name}", "pip install 'cdpfetch[ray]'") from error
+    storage = given.storage or options.directory
+    try:
+        with open(home.config, encoding="utf-8") as file:
+            settings = file.read()
+    except FileNotFoundError:
+        settings = ""
+    engine = RayEngine(storage, options.fetch, address=given.address, actors=given.actors, settings=settings)
+    return engine, FsStore(storage)
 
 
 async def _run(given: Namespace, home: Home) -> Summary:
