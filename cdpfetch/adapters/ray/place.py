@@ -48,6 +48,10 @@ class Place:
         self._out = os.path.join(self._folder, "out")
         self._engine = ChainEngine(self._out, self.home, options)
 
+    async def ready(self) -> bool:
+        """Answers when the actor is there."""
+        return True
+
     async def fetch(self, url: str, folder: str) -> dict[str, Any]:
         """The document of a URL, good or failed; its files are in the folder of the storage then."""
         document = await self._engine.fetch(url, folder)
