@@ -4,8 +4,8 @@
                              [--lost-every S] [--seed N]
 
 Hosts have sizes by Zipf's law, and a fetch takes ``--seconds`` on average (lognormal, as web pages do).  Every
-``--lost-every`` seconds an actor is lost, and what it had under way is fetched again.  Prints how long it takes, the rate,
-how busy the tabs were, and what bounds it: the tabs, or politeness towards the largest host.
+``--lost-every`` seconds an actor is lost, and what it had under way is fetched again.  Prints how long it takes, the
+rate, how busy the tabs were, and what bounds it: the tabs, or politeness towards the largest host.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sizes(urls: int, hosts: int) -> list[int]:
     total = sum(weights)
     found = [max(1, int(urls * weight / total)) for weight in weights]
     found[0] += max(0, urls - sum(found))
-    return found
+    return found[: max(1, len(found) - max(0, sum(found) - urls))]  # the smallest have one each
 
 
 class Cluster:

@@ -60,6 +60,9 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing of those who were killed."""
+
 
 def done(out: Path) -> int:
     """How many URLs the manifest has as done."""

@@ -1,6 +1,6 @@
 """A batch on a local Ray cluster of three nodes, one of which is killed: ``ray_batch.py FOLDER HOST COUNT``.
 
-A process of its own, since Ray leaves threads and descriptors in the one that used it.  Prints the summary as JSON.
+A process of its own, since Ray leaves threads and descriptors in the one that used it.  Writes ``summary.json``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ async def work(folder: Path, host: str, count: int, cluster: Cluster, victim: ob
     settings = f'[network]\nallow = ["{host}"]\n'
     engine = RayEngine(storage, {"engine": "http", "deadline": 15.0}, actors=2, cpus=1.0, settings=settings)
     source = Source(str(folder / "urls"))
-    ended = 0
 
     def removed() -> bool:
         return bool(cluster.remove_node(victim, allow_graceful=False))
@@ -40,12 +39,10 @@ async def work(folder: Path, host: str, count: int, cluster: Cluster, victim: ob
         runner = Runner(options, source, engine, FsStore(storage), None)
         killing = asyncio.create_task(kill(runner))
         summary = await runner.run()
-        ended = 1
         await killing
         return summary
     finally:
         source.close()
-        assert ended
 
 
 def main() -> None:
@@ -55,7 +52,8 @@ def main() -> None:
         victim = cluster.add_node(num_cpus=1)
         cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
-        print(json.dumps(asyncio.run(work(folder, host, count, cluster, victim)).to_json()))
+        summary = asyncio.run(work(folder, host, count, cluster, victim))
+        (folder / "summary.json").write_text(json.dumps(summary.to_json()))
         ray.shutdown()
     finally:
         cluster.shutdown()
