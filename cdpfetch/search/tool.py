@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cdpfetch.config import Config
 
+_BOUNDS = ("minLength", "maxLength", "maxItems", "minimum", "additionalProperties")
 _MEANINGS = {
     "image_query": "image_query finds pictures",
     "open": "open shows a source by ref_id or URL",
@@ -41,4 +42,11 @@ def described(config: Config) -> Described | None:
         "Search the web. Returns a report with the results' URLs, and its path; fetch what matters with web_fetch. "
         "response_length short/medium/long: 5/10/15 results in all." + (f" {'; '.join(extras)}." if extras else "")
     )
-    return Described(description, schema(commands))
+    return Described(description, {**_short(schema(commands)), "additionalProperties": False})
+
+
+def _short(found: Any) -> Any:
+    """A schema without bounds: an agent pays for each word, and calls are checked by the whole."""
+    if isinstance(found, dict):
+        return {name: _short(value) for name, value in found.items() if name not in _BOUNDS}
+    return found

@@ -174,3 +174,13 @@ def test_what_is_fenced_can_be_seen() -> None:
     assert fence.visible_data({"title": [text], "n": 1}) == {"title": ["abcde"], "n": 1}
     for kept in ("👩\u200d🚀", "می\u200cخواهم", "שלום\u200f!", "两 lines\nand\ttabs"):
         assert fence.visible(kept) == kept
+
+
+def test_the_search_of_the_provider_that_can_most_is_few_words_too(root: Path) -> None:
+    searching(root, "http://127.0.0.1:9", 'model = "m"\n')
+    text = (root / "config.toml").read_text().replace('"exa"', '"openai"')
+    (root / "config.toml").write_text(text)
+    found = tools.anthropic_tools(home=str(root))
+    assert "weather" in found[2]["input_schema"]["properties"]
+    # A token of JSON is rarely under 3.2 characters.
+    assert len(json.dumps(found, separators=(",", ":"))) / 3.2 < 1500
