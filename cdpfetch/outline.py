@@ -30,7 +30,8 @@ def outline(markdown: str, limit: int | None = OUTLINE_LIMIT) -> list[dict[str, 
     for number, line, paragraph in _visible_lines(markdown):
         level, text = _atx(line)
         at = number
-        if not level and paragraph and _setext().match(line):
+        # Under a quotation such a line is a rule: it can't go on with what is quoted (CommonMark 0.31, section 4.3).
+        if not level and paragraph and not paragraph.lstrip().startswith(">") and _setext().match(line):
             level, text, at = (1 if line.lstrip()[0] == "=" else 2), paragraph, number - 1
         text = plain(text)
         if not level or not text:

@@ -103,3 +103,7 @@ def test_code_alone_still_has_an_excerpt():
 
 def test_inline_marks_are_taken_off():
     assert plain("a **b** _c_ `d` ~~e~~ [f](g) ![h](i) \\*j snake_case") == "a b c d e f h *j snake_case"
+
+
+def test_a_rule_under_a_quotation_is_no_heading():
+    assert outline("> quote\n  ---\n\n> quote\n---\n\nreal\n---\n") == [{"level": 2, "text": "real", "line": 7}]
