@@ -108,6 +108,10 @@ async def test_what_ends_by_itself_is_started_again_and_counted(tmp_path: Path) 
 
 
 async def test_a_crash_loop_pauses_with_its_reason_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile_dir = tmp_path / "home" / "profile" / "Default"
+    profile_dir.mkdir(parents=True)
+    (tmp_path / "home").chmod(0o700)
+    (profile_dir / "Cookies").write_text("logins")
     async with supervised(tmp_path, executable_path=executable(tmp_path, "crash")) as s:
         for _ in range(CRASHES_MAX):
             with pytest.raises(CdpFetchError, match="did not come up"):
@@ -123,6 +127,7 @@ async def test_a_crash_loop_pauses_with_its_reason_and_ends(tmp_path: Path, monk
             async with s.use():
                 pass
         assert len(starts(tmp_path)) == CRASHES_MAX + 1
+    assert (profile_dir / "Cookies").read_text() == "logins", "a profile is never given up to get going again"
 
 
 async def test_a_start_that_is_sent_away_is_a_profile_in_use_and_no_crash(
