@@ -175,11 +175,12 @@ class _Run:
 
     def _unclaimed(self, job: _Job) -> tuple[str, CdpFetchError]:
         """The error of a URL that nobody took, which happens where a source was asked for by name."""
-        (fetcher,) = self._fetchers
-        objection = getattr(fetcher, "objection", lambda request, call: None)(job.request, self.call)
-        reason = f"{fetcher.name} does not take {job.request.href}"
-        reason += f": {objection}" if objection else " with these options and settings"
-        return fetcher.name, CdpFetchError("unsupported_scheme", reason, "leave --source out to let others try")
+        names = ", ".join(fetcher.name for fetcher in self._fetchers) or "no source"
+        told = [getattr(fetcher, "objection", lambda request, call: None) for fetcher in self._fetchers]
+        objections = "; ".join(filter(None, (objection(job.request, self.call) for objection in told)))
+        reason = f"{names} does not take {job.request.href}"
+        reason += f": {objections}" if objections else " with these options and settings"
+        return names, CdpFetchError("unsupported_scheme", reason, "leave --source out to let others try")
 
     async def _good(self, job: _Job, document: dict[str, Any]) -> dict[str, Any]:
         if self._store is not None and document["source"] != _LOCAL:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fetching import Scripted, call_of, saved
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cdpfetch import delivery, router
@@ -315,6 +315,7 @@ async def test_a_wrong_option_is_the_calls_error(home: Home) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@example([0, 1], ["no", "no"])
 @given(
     st.lists(st.integers(0, 5), max_size=12),
     st.lists(st.sampled_from(["good", "error", "raise", "nothing", "no"]), min_size=1, max_size=4),
