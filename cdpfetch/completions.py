@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdpfetch.delivery import one_line
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.httpanswers import message
 
 if TYPE_CHECKING:
     import httpx
@@ -97,7 +98,7 @@ class _Conversation:
         variants = _variants(self._endpoint)
         for number, variant in enumerate(variants, 1):
             response = await self._post(variant)
-            particular = response.status_code in _PARTICULAR and not _TOO_LONG.search(_message(response))
+            particular = response.status_code in _PARTICULAR and not _TOO_LONG.search(message(response))
             if not particular or number == len(variants):
                 break
         if response.status_code != 200:
@@ -171,7 +172,7 @@ def _text(content: Any) -> str:
 
 def _refused(response: httpx.Response) -> CdpFetchError:
     status = response.status_code
-    said = f": {words}" if (words := _message(response)) else ""
+    said = f": {words}" if (words := message(response)) else ""
     if status in (401, 403):
         hint = "set llm.api_key, or llm.api_key_env to the name of the variable that holds the key"
         return CdpFetchError("auth_required", f"the model's endpoint refuses the key (HTTP {status}){said}", hint)
@@ -183,16 +184,6 @@ def _refused(response: httpx.Response) -> CdpFetchError:
         return CdpFetchError("http_error", f"the model's endpoint is busy (HTTP 429){said}", hint)
     wrong = "check llm.base_url and llm.model" if status in (400, 404, 405, 422) else None
     return CdpFetchError("http_error", f"the model's endpoint answers HTTP {status}{said}", wrong)
-
-
-def _message(response: httpx.Response) -> str:
-    """What an error says of itself, in one short line."""
-    try:
-        error = json.loads(response.content)["error"]
-        words = error.get("message", "") if isinstance(error, dict) else error
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return ""
-    return one_line(str(words), 200)
 
 
 def _retry_after(response: httpx.Response, now: float) -> float | None:

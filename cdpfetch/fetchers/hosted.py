@@ -147,15 +147,6 @@ def open_service(call: Call, base_url: str, secrets: dict[str, str]) -> Client:
     )
 
 
-def json_object(response: Any) -> dict[str, Any] | None:
-    """The JSON object of a response, or None when it is something else."""
-    try:
-        value = json.loads(response.content)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 async def write(request: Request, call: Call, source: str, content: Content) -> dict[str, Any]:
     """The committed document of what a service returned.
 

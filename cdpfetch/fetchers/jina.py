@@ -14,6 +14,7 @@ from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers import hosted
 from cdpfetch.fetchers.contract import Call, Request
 from cdpfetch.fetchers.hosted import Content
+from cdpfetch.httpanswers import json_object
 from cdpfetch.resolver import Resolve
 
 BASE_URL = "https://r.jina.ai"
@@ -70,7 +71,7 @@ class JinaFetcher:
             headers["x-no-cache"] = "true"
         response = await client.get(url, headers=headers)
         if response.status_code != 200:
-            answer = hosted.json_object(response) or {}
+            answer = json_object(response) or {}
             message = str(answer.get("readableMessage") or answer.get("message") or "")
             retry = response.headers.get("retry-after")
             raise hosted.service_error("Jina", response.status_code, message, retry, _KEY_HINT)

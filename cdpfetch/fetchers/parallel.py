@@ -14,6 +14,7 @@ from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers import hosted
 from cdpfetch.fetchers.contract import Call, Request
 from cdpfetch.fetchers.hosted import Content
+from cdpfetch.httpanswers import json_object
 from cdpfetch.resolver import Resolve
 from cdpfetch.urls import parse_url
 
@@ -80,7 +81,7 @@ class ParallelFetcher:
         if objective:
             body["objective"] = objective[:_MAX_OBJECTIVE]
         response = await client.post("/v1/extract", json=body)
-        answer = hosted.json_object(response)
+        answer = json_object(response)
         if response.status_code != 200:
             error = answer.get("error") if answer else None
             message = str(error.get("message", "")) if isinstance(error, dict) else ""

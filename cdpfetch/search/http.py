@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdpfetch.delivery import one_line
 from cdpfetch.errors import CdpFetchError
+from cdpfetch.httpanswers import json_object, message
 from cdpfetch.search.contract import Found
 
 if TYPE_CHECKING:
@@ -69,18 +69,15 @@ class Service:
     def _read(self, response: httpx.Response) -> Answer:
         if response.status_code != 200:
             raise self._refused(response)
-        try:
-            data = json.loads(response.content)
-        except (ValueError, RecursionError):
-            data = None
-        if not isinstance(data, dict):
+        data = json_object(response)
+        if data is None:
             seen = one_line(response.text[:2000], 120)
             raise CdpFetchError("download_failed", f"{self._name} sent no JSON object: {seen!r}", "try again")
         return Answer(data, response.text)
 
     def _refused(self, response: httpx.Response) -> CdpFetchError:
         status = response.status_code
-        said = f": {words}" if (words := _message(response)) else ""
+        said = f": {words}" if (words := message(response)) else ""
         if status in (401, 403):
             hint = "set search.api_key: cdpfetch config set search.api_key KEY"
             return CdpFetchError("auth_required", f"{self._name} refuses the key (HTTP {status}){said}", hint)
@@ -92,17 +89,6 @@ class Service:
             return CdpFetchError("http_error", f"{self._name} redirects (HTTP {status})", "check search.base_url")
         hint = "check search.base_url and search.model" if status < 500 else "try again later"
         return CdpFetchError("http_error", f"{self._name} answers HTTP {status}{said}", hint)
-
-
-def _message(response: httpx.Response) -> str:
-    """What an error says of itself, in one short line."""
-    try:
-        data = json.loads(response.content)
-        error = data.get("error", data.get("message", data.get("detail", "")))
-        words = error.get("message", error.get("detail", "")) if isinstance(error, dict) else error
-    except (ValueError, AttributeError, RecursionError):
-        return ""
-    return one_line(str(words), 200) if words else ""
 
 
 class Part(NamedTuple):

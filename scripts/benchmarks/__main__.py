@@ -4,8 +4,7 @@
 
 Phases: static script heavy image polling six pdf big cold memory extraction command.  All runners take turns in every
 round, and a ratio is one round's; the machine may drift, they don't.  ``--seconds`` bounds the whole (a phase that is
-out of time ends after the round it is in).  Playwright is measured where it is installed
-(``.venv/bin/python -m pip install playwright``; its own browser is not needed).
+out of time ends after the round it is in).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from report import Row, chart, table
-from runners import HERE, Daemon, Floor, Playwright, Runner
+from runners import HERE, Daemon, Floor, Runner
 from workload import HOSTS
 
 from cdpfetch import extract_html
@@ -47,11 +46,6 @@ class Bench:
         """Start all runners, and let each make its first pages."""
         self._floor, self._bare, self._whole = await Floor.start(), Daemon(bare=True), Daemon(bare=False)
         self._runners = {FLOOR: self._floor, BARE: self._bare, WHOLE: self._whole}
-        try:
-            self._runners["Playwright, reused page"] = await Playwright.start(reuse=True)
-            self._runners["Playwright, new page"] = await Playwright.start(reuse=False)
-        except ImportError:
-            print("Playwright is not installed: measured without it", file=sys.stderr)
         for runner in self._runners.values():
             for _ in range(3):
                 await runner.fetch(self._url("static"))

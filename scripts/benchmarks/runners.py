@@ -1,4 +1,4 @@
-"""What is measured: a bare CDP script with reused tabs (the floor), the daemon, and Playwright where it is there."""
+"""What is measured: a bare CDP script with reused tabs (the floor), and the daemon."""
 
 from __future__ import annotations
 
@@ -168,45 +168,3 @@ class Daemon:
         self.process.terminate()
         await asyncio.to_thread(self.process.wait, 30)
         shutil.rmtree(self.home, ignore_errors=True)
-
-
-class Playwright:
-    """``goto`` + ``content()`` + trafilatura in process, on a persistent context; ``reuse``: one page for each lane."""
-
-    def __init__(self, reuse: bool, folder: str) -> None:
-        self._reuse, self._folder = reuse, folder
-        self._pages: dict[int, Any] = {}
-
-    @classmethod
-    async def start(cls, reuse: bool) -> Playwright:
-        """Raises ImportError where Playwright is not installed."""
-        from playwright.async_api import async_playwright  # type: ignore[import-not-found]
-
-        runner = cls(reuse, tempfile.mkdtemp(prefix="cdpfetch-bench-"))
-        runner._driver = await async_playwright().start()
-        executable = find_chrome(os.environ.get("CDPFETCH_CHROME"))
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        runner._context = await runner._driver.chromium.launch_persistent_context(
-            runner._folder, executable_path=executable, headless=True, args=arguments
-        )
-        return runner
-
-    async def fetch(self, url: str, lane: int = 0) -> None:
-        """Wait for the load event; where a script brings the text, for that."""
-        import trafilatura
-
-        page = self._pages.get(lane) or await self._context.new_page()
-        self._pages[lane] = page
-        kind = url.split("/")[3]
-        await page.goto(url, wait_until="domcontentloaded" if kind in ("script", "image") else "load")
-        if kind == "script":
-            await page.wait_for_selector("#done", state="attached")
-        trafilatura.extract(await page.content(), output_format="markdown", url=url, with_metadata=True)
-        if not self._reuse:
-            await self._pages.pop(lane).close()
-
-    async def close(self) -> None:
-        """End its Chrome and its driver."""
-        await self._context.close()
-        await self._driver.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
