@@ -29,3 +29,13 @@ def message(response: httpx.Response) -> str:
     error = data.get("error", data.get("message", data.get("detail", "")))
     words = error.get("message", error.get("detail", "")) if isinstance(error, dict) else error
     return one_line(str(words), 200) if words else ""
+
+
+def texts(value: Any) -> list[str]:
+    """The texts of a list; none when it is no list."""
+    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; none when it is no list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -14,7 +14,7 @@ from cdpfetch.errors import CdpFetchError
 from cdpfetch.fetchers import hosted
 from cdpfetch.fetchers.contract import Call, Request
 from cdpfetch.fetchers.hosted import Content
-from cdpfetch.httpanswers import json_object
+from cdpfetch.httpanswers import json_object, objects, texts
 from cdpfetch.resolver import Resolve
 from cdpfetch.urls import parse_url
 
@@ -64,8 +64,8 @@ class ParallelFetcher:
             for request in part:
                 deliver(request, error)
             return
-        found = {_same(result.get("url")): result for result in _dicts(answer.get("results"))}
-        failed = {_same(error.get("url")): error for error in _dicts(answer.get("errors"))}
+        found = {_same(result.get("url")): result for result in objects(answer.get("results"))}
+        failed = {_same(error.get("url")): error for error in objects(answer.get("errors"))}
         for request in part:
             own = _same(request.href)
             try:
@@ -101,7 +101,7 @@ def _content(result: dict[str, Any], call: Call) -> Content:
 
     Raises CdpFetchError (``no_content``) for one without a text.
     """
-    excerpts = tuple(part for part in result.get("excerpts") or () if isinstance(part, str) and part.strip())
+    excerpts = tuple(part for part in texts(result.get("excerpts")) if part.strip())
     text = result.get("full_content")
     highlights = excerpts if call.options.get("objective") else ()
     warnings: tuple[str, ...] = ()
@@ -137,7 +137,3 @@ def _same(url: Any) -> str | None:
         return normal(parse_url(url).href) if isinstance(url, str) else None
     except CdpFetchError:
         return None
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cdpfetch.httpanswers import texts
 from cdpfetch.search.contract import Found, Item, Query, Request, Setup
 from cdpfetch.search.http import Answer, Part, Service, each, entries, found_in, text_of
 
@@ -65,9 +66,7 @@ def _pages(answer: Answer, place: int, share: int) -> list[Item]:
             url=text_of(entry, "url"),
             title=_plain(text_of(entry, "title")),
             text="\n\n".join(
-                _plain(part)
-                for part in (entry.get("description"), *(entry.get("extra_snippets") or ()))
-                if isinstance(part, str)
+                _plain(part) for part in texts([entry.get("description"), *texts(entry.get("extra_snippets"))])
             ),
             published=text_of(entry, "page_age") or None,
             query=place,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cdpfetch.httpanswers import texts
 from cdpfetch.search.contract import Found, Item, Query, Request, Setup
 from cdpfetch.search.http import Answer, Part, Service, each, entries, found_in, text_of
 
@@ -54,7 +55,7 @@ def _items(answer: Answer, place: int) -> list[Item]:
             id=text_of(entry, "id") or text_of(entry, "url"),
             url=text_of(entry, "url"),
             title=text_of(entry, "title"),
-            text="\n\n".join(part for part in entry.get("highlights") or () if isinstance(part, str)),
+            text="\n\n".join(texts(entry.get("highlights"))),
             published=text_of(entry, "publishedDate") or None,
             author=text_of(entry, "author") or None,
             query=place,

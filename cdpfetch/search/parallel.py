@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cdpfetch.httpanswers import objects, texts
 from cdpfetch.search.contract import Found, Item, Query, Request, Setup
 from cdpfetch.search.http import Answer, Part, Service, each, entries, found_in, text_of
 
@@ -32,8 +33,8 @@ class Parallel:
         told = tuple(
             text_of(warning, "message")
             for part in parts
-            for warning in part.answer.data.get("warnings") or ()
-            if isinstance(warning, dict) and text_of(warning, "message")
+            for warning in objects(part.answer.data.get("warnings"))
+            if text_of(warning, "message")
         )
         return found_in(parts, (*warnings, *told), ids="search_id", usage="usage")
 
@@ -60,7 +61,7 @@ def _items(answer: Answer, place: int) -> list[Item]:
             id=text_of(entry, "url"),
             url=text_of(entry, "url"),
             title=text_of(entry, "title"),
-            text="\n\n".join(part for part in entry.get("excerpts") or () if isinstance(part, str)),
+            text="\n\n".join(texts(entry.get("excerpts"))),
             published=text_of(entry, "publish_date") or None,
             query=place,
         )

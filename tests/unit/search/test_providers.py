@@ -388,3 +388,13 @@ async def test_a_key_of_the_environment_goes_to_the_service_whose_it_is(tmp_path
         await run(home, call, settings=settings("exa", fake.url, api_key=None), environ=environ)
         await run(home, call, settings=settings("exa", fake.url), environ=environ)
     assert [seen.headers["x-api-key"] for seen in fake.seen] == ["key-of-the-environment", KEY]
+
+
+@pytest.mark.parametrize("odd", [True, 7, "text", {"a": 1}, None])
+@pytest.mark.parametrize("provider", ["exa", "parallel", "brave"])
+async def test_passages_of_another_shape_are_none(tmp_path: Path, provider: str, odd: Any) -> None:
+    entry = {"url": "https://x.example/", "highlights": odd, "excerpts": odd, "extra_snippets": odd}
+    data = {"results": [entry], "web": {"results": [entry]}, "warnings": odd}
+    async with serving(lambda seen: answered(data)) as fake:
+        result = await searched(tmp_path, fake, provider)
+    assert [item["text"] for item in result.data["results"]] == [""]
