@@ -257,6 +257,18 @@ def _(h: Handler) -> None:
     h.hang()
 
 
+@route("/held-up")
+def _(h: Handler) -> None:
+    rest = "document.querySelector('p').textContent += ' grown'.repeat(900)" if h.query.get("grows") else ""
+    h.reply(
+        body=page(
+            f"<h1>First part</h1><p>{PROSE * 3}</p><script>{rest}</script><script src='/hang'></script>"
+            "<link rel='stylesheet' href='/hang?style'>"
+            f"<h2>Second part</h2><p>{PROSE * 3}</p>"
+        )
+    )
+
+
 @route("/hang-body")
 def _(h: Handler) -> None:
     h.send_response(200)

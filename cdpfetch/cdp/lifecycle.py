@@ -80,6 +80,7 @@ class Lifecycle:
         self._moving = True  # whether a main-frame navigation is under way that has not committed
         self._committed = False  # whether any document has been committed
         self._parsed: float | None = None  # when the current document was parsed (DOMContentLoaded)
+        self._whole = False  # whether all of its bytes have come
         self._loaded = False  # whether its load event has fired
         self._requests: dict[str, tuple[str, str, float]] = {}  # in flight: id -> (type, key, start)
         self._served: set[str] = set()  # keys of the XHR/fetch requests that have ended: asked again, they are polls
@@ -93,6 +94,16 @@ class Lifecycle:
     def text_length(self) -> int:
         """Visible characters of the current document, as far as they are known."""
         return self._pulse.length if self._pulse is not None else 0
+
+    @property
+    def held_up(self) -> bool:
+        """Whether the document has come as a whole and yet is not parsed: it waits for a script before its rest."""
+        return self._whole and self._parsed is None
+
+    @property
+    def lacks_styles(self) -> bool:
+        """Whether a style sheet is still under way."""
+        return self._oldest_style() is not None
 
     # events
 
@@ -113,12 +124,17 @@ class Lifecycle:
         self._moving = False
         self._committed = True
         self._parsed = None
+        self._whole = False
         self._loaded = False
         self._requests.clear()
         self._served.clear()
         self._network_changed = now
         self._pulse = None
         self._pulse_at = now
+
+    def body_ended(self) -> None:
+        """All bytes of the current document have come."""
+        self._whole = True
 
     def parsed(self, now: float) -> None:
         """DOMContentLoaded of the main frame."""
@@ -200,10 +216,9 @@ class Lifecycle:
     def _decide_early(self, now: float, end: float) -> Decision:
         """A document is coming in slowly: look now and then whether it still does, and whether its scripts yield."""
         pulse = self._pulse
-        if pulse is not None and pulse.length >= THIN and pulse.still >= self._limits.settle:
-            return Decision(
-                "capture", partial=f"the document was still loading, and had not grown for {pulse.still:.0f} s"
-            )
+        if pulse is not None and (pulse.length >= THIN or self._whole) and pulse.still >= self._limits.settle:
+            why = "held up by scripts that do not come" if self._whole else "still loading"
+            return Decision("capture", partial=f"the document was {why}, and had not grown for {pulse.still:.0f} s")
         look = max(self._network_changed, self._pulse_at) + PATIENCE
         return Decision("probe") if now >= look else Decision("wait", min(look, end))
 

@@ -79,7 +79,10 @@ class Navigation:
         self._force_file = False  # the same address again, this time as a file
         self._surplus: str | None = None  # set when all that was loaded is more than the page may load
         self._stopped_scripts = False
-        self._without_scripts = False  # whether the page is asked for a second time, with scripts switched off
+        self._without_scripts = ""  # why the page is asked for a second time, with scripts switched off
+        self._held: tuple[Capture, str] | None = None  # what it showed the first time, and why that is not all of it
+        self._asked = ""  # the loader of the document that was asked for last
+        self._ended = ""  # the loader of the last document whose bytes have all come
         self._patience_end: float | None = None  # loop time until which a bot wall may clear, once one was met
         self._notes: list[tuple[str, str]] = []
         self._times: dict[str, float] = {}
@@ -98,7 +101,12 @@ class Navigation:
             await self._tab.session.execute("Security.setIgnoreCertificateErrors", {"ignore": True})
         self._navigate(url)
         while True:
-            landing = await self._step()
+            try:
+                landing = await self._step()
+            except (NavigationFailed, NavigationTimeout, PageTooLarge):
+                if self._held is None:
+                    raise
+                return await self._conclude(*self._held)
             if landing is not None:
                 return landing
 
@@ -198,6 +206,7 @@ class Navigation:
             return
         if kind == "request":
             if data.get("frameId") == self._tab.target_id and data.get("type") == "Document":
+                self._asked = request_id
                 return  # main-frame documents are the navigation itself
             self._life.request_started(request_id, data.get("type", ""), data["request"]["url"], now)
             return
@@ -205,6 +214,10 @@ class Navigation:
             self._document_errors[request_id] = str(data.get("errorText", "net::ERR_FAILED"))
             if request_id == self._loader:
                 self._life.loaded(now)  # no more of it will come, and not always an event either
+        elif kind == "finished" and request_id in (self._loader, self._asked):
+            self._ended = request_id
+            if request_id == self._loader:
+                self._life.body_ended()
         self._life.request_ended(request_id, now)
 
     def _navigated(self, answer: NavigateReturns) -> None:
@@ -225,6 +238,8 @@ class Navigation:
         self._url = frame.get("url", self._url)
         self._witness.new_document()
         self._life.committed(now)
+        if loader == self._ended:
+            self._life.body_ended()
         if loader in self._document_errors:
             self._life.loaded(now)
         self._on_stage("settling")
@@ -370,20 +385,27 @@ class Navigation:
             return None
         if await self._waits_for_another(taken):
             return None
-        if partial and taken.visible == 0 and self._try_without_scripts():
+        if partial and (taken.visible == 0 or self._life.held_up) and self._try_without_scripts(taken, partial):
             return None
         return await self._conclude(taken, partial)
 
-    def _try_without_scripts(self) -> bool:
-        """Ask again for a page that shows nothing because its scripts do not come, and let none of them run.
+    def _try_without_scripts(self, taken: Capture, partial: str) -> bool:
+        """Ask again for a page that its scripts keep back because they do not come, and let none of them run.
 
-        What the server itself has written is better than nothing; once, and where there is time for it.
+        What the server itself has written is better than nothing, or than its first part; once, and where there is
+        time for it.
         """
         if self._stopped_scripts or self._limits.end - self._loop.time() < WITHOUT_SCRIPTS_TIME:
             return False
         self._stopped_scripts = True
-        self._without_scripts = True
-        self._tab.session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+        self._without_scripts = (
+            "scripts that do not come held up the document, which was read without them"
+            if taken.visible
+            else "the page showed nothing until its time was over, and was read without its scripts"
+        )
+        self._held = (taken, partial) if taken.visible else None
+        # A style sheet holds up what stands behind it like a script.
+        self._tab.go_plain(unstyled=self._life.lacks_styles)
         self._navigate(self._url)
         return True
 
@@ -402,12 +424,15 @@ class Navigation:
 
     async def _conclude(self, taken: Capture, partial: str | None) -> Landing:
         """The landing on a page that has been captured, with what is known to be missing."""
+        if self._held is not None and self._held[0].visible >= taken.visible:
+            # What scripts had made by then is more than the server's own text.
+            (taken, partial), self._without_scripts = self._held, ""
         body_error = self._document_errors.get(self._loader or "")
         if body_error is not None and taken.visible == 0:
             raise NavigationFailed(body_error, self._url, self._page_head)
         partials = [partial] if partial else []
         if self._without_scripts:
-            partials.append("the page showed nothing until its time was over, and was read without its scripts")
+            partials.append(self._without_scripts)
         if body_error is not None:
             partials.append(f"the document broke off ({body_error}){shortfall(self._page_head, self._body_bytes)}")
         if self._witness.unmatched:

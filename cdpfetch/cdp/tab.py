@@ -41,6 +41,9 @@ _AUTO_ATTACH = {
 # Dialogs that a page may show before its scripts are stopped.
 MAX_DIALOGS = 10
 # Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
+# What waits for a decision on its way: every document, when it is asked for and when it is answered.
+_INTERCEPTED = [{"resourceType": "Document", "requestStage": stage} for stage in ("Request", "Response")]
+_STYLES = {"resourceType": "Stylesheet", "requestStage": "Request"}
 _URGENT = frozenset({"paused", "moving", "committed", "download", "gone"})
 _NO_AGENT = "cdpfetch: no agent"
 
@@ -116,19 +119,10 @@ class Tab:
         ):
             session.on(event, handler)
         session.on_closed(lambda cause: self.put("gone", cause))
-        every_document = {"resourceType": "Document"}
         commands = [
             session.send("Page.enable"),
             session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
-            session.send(
-                "Fetch.enable",
-                {
-                    "patterns": [
-                        {**every_document, "requestStage": "Request"},
-                        {**every_document, "requestStage": "Response"},
-                    ]
-                },
-            ),
+            session.send("Fetch.enable", {"patterns": _INTERCEPTED}),
             session.send("Page.addScriptToEvaluateOnNewDocument", {"source": agent_source(), "worldName": WORLD}),
             session.send(
                 "Target.setAutoAttach",
@@ -213,6 +207,12 @@ class Tab:
             return_exceptions=True,
         )
 
+    def go_plain(self, *, unstyled: bool) -> None:
+        """Let no scripts run in what is loaded from now on and, with ``unstyled``, no style sheet load."""
+        self.session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+        if unstyled:
+            self.session.send("Fetch.enable", {"patterns": [*_INTERCEPTED, _STYLES]})
+
     async def close(self) -> None:
         """Close the tab; idempotent, never fails."""
         await self.browser.close_tab(self)
@@ -248,6 +248,10 @@ class Tab:
         return put
 
     def _request_paused(self, params: RequestPausedEvent) -> None:
+        if params.get("resourceType") == "Stylesheet":
+            refused = {"requestId": params["requestId"], "errorReason": "BlockedByClient"}
+            self.session.send("Fetch.failRequest", refused)
+            return
         if params.get("frameId") == self.target_id:
             self.put("paused", params)
             return

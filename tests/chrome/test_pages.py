@@ -182,3 +182,16 @@ async def test_what_stands_behind_a_script_that_never_comes_is_read_without_it(b
     landing = await visit(browser, site.url("/blocked"), limits=Limits(navigation=1.0, settle=1.0, end=soon))
     assert landing.capture is not None
     assert landing.capture.visible == 0
+
+
+async def test_a_document_that_a_script_holds_up_is_read_to_its_end(browser: Browser, site: Site) -> None:
+    end = asyncio.get_running_loop().time() + 40
+    landing = await visit(browser, site.url("/held-up"), limits=Limits(navigation=20.0, settle=1.0, end=end))
+    assert landing.capture is not None
+    assert "<h2>Second part</h2>" in landing.capture.html
+    assert landing.partial == ("scripts that do not come held up the document, which was read without them",)
+    # What scripts had made of the first part may be more than all that the server has written.
+    landing = await visit(browser, site.url("/held-up?grows=1"), limits=Limits(navigation=20.0, settle=1.0, end=end))
+    assert landing.capture is not None
+    assert "grown grown" in landing.capture.html
+    assert landing.partial[0].startswith("the document was held up by scripts that do not come")

@@ -225,6 +225,21 @@ def test_a_document_that_never_ends_is_taken_as_far_as_it_came() -> None:
     assert life.decide(15.0) == Decision("capture", partial="the document was still loading after 15 s")
 
 
+def test_a_whole_document_that_is_not_parsed_waits_for_a_script() -> None:
+    life = Lifecycle(LIMITS, 0.0)
+    life.committed(1.0)
+    life.body_ended()
+    assert life.held_up
+    life.pulsed(pulse(state="loading", length=5, still=LIMITS.settle), 7.0)
+    decision = life.decide(7.0)
+    assert decision.action == "capture"
+    assert "held up by scripts" in str(decision.partial)
+    life.parsed(7.1)
+    assert not life.held_up
+    life.committed(8.0)
+    assert not life.held_up, "this is another document"
+
+
 def test_a_document_that_has_stopped_growing_is_not_waited_for_to_the_end() -> None:
     life = Lifecycle(LIMITS, 0.0)
     life.committed(1.0)
