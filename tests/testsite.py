@@ -257,6 +257,12 @@ def _(h: Handler) -> None:
     h.hang()
 
 
+@route("/dead-frame")
+def _(h: Handler) -> None:
+    film = "<video controls><source src='/film.mp4'></video>"
+    h.reply(body=page(f"<h1>Around a frame</h1><p>{PROSE}</p><iframe src='http://127.0.0.1:9/film'></iframe>{film}"))
+
+
 @route("/held-up")
 def _(h: Handler) -> None:
     rest = "document.querySelector('p').textContent += ' grown'.repeat(900)" if h.query.get("grows") else ""

@@ -184,6 +184,8 @@ async def _read_frame(
     taken = await asyncio.wait_for(
         _serialize(tab, limits, depth - 1, inner_id, inner_session), max(0.1, min(3.0, budget.until - time.monotonic()))
     )
+    if str(taken["url"]).startswith("chrome-error:"):
+        raise CdpError("the frame's document did not come")
     return await _fill_frames(tab, taken, limits, budget, depth - 1, inner_id, inner_session)
 
 

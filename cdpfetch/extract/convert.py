@@ -12,6 +12,7 @@ from cdpfetch.extract.repair import (
     footnotes,
     layout,
     math,
+    media,
     signatures,
     tabs,
 )
@@ -21,6 +22,7 @@ def prepare(root: Element) -> Node:
     """The repaired tree of a parsed page."""
     body = dom.build(root)
     nodes = list(body.walk())
+    media.repair(nodes)
     math.repair(nodes)
     code.repair(nodes)
     signatures.repair(nodes)

@@ -34,9 +34,14 @@ _NO_ATTRIBUTES: dict[str, str] = {}
 _DROPPED = frozenset(
     (
         "style link meta head title base object embed applet canvas svg select option datalist textarea param "
-        "map area audio video source track progress meter dialog-backdrop"
+        "map area source track progress meter dialog-backdrop"
     ).split()
 )
+# Elements without content that the parser takes for holders of all that follows; a picture's sources stay.
+_EMPTY = frozenset("embed source track wbr keygen command bgsound".split())
+_SOURCED = frozenset(("picture", "video", "audio"))
+# Set at capture on what stands for a frame; its value is the frame's address.
+FRAME_MARK = "data-cdpfetch-frame"
 _MATH_SCRIPT = re.compile(r"^math/(?:tex|asciimath|mml)", re.IGNORECASE)
 
 
@@ -218,15 +223,16 @@ def _fill(target: Node, source: Element, *, wrap: bool = False) -> None:
             stack.pop()
             continue
         made = _node(element, node) if isinstance(element.tag, str) else None
-        if made is not None:
+        empty = element.tag in _EMPTY
+        if made is not None or empty:
             into = node
-            if depth < MAX_DEPTH or made.tag in ("br", "img", "hr"):
+            if made is not None and (depth < MAX_DEPTH or made.tag in ("br", "img", "hr")):
                 node.kids.append(made)
-                into = made
+                into = node if empty else made
             if element.text:
                 into.kids.append(element.text)
             if len(element):
-                stack.append((_then_tail(element, node), into, depth + 1))
+                stack.append((_then_tail(element, node), into, depth + (into is not node)))
                 continue
         if element.tail and element is not source:
             node.kids.append(element.tail)
@@ -242,7 +248,7 @@ def _then_tail(element: Element, node: Node) -> Iterator[Element]:
 def _node(element: Element, parent: Node) -> Node | None:
     """The empty node for an element, or None when it can't hold content."""
     tag = element.tag
-    if tag in _DROPPED:
+    if tag in _DROPPED and not (tag == "source" and parent.tag in _SOURCED):
         return None
     # items(), not attrib: names that are no XML names can't be looked up.
     attrs = dict(element.items()) if element.attrib else None

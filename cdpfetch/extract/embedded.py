@@ -6,6 +6,7 @@ Used only when nothing is visible: what a visitor sees comes first, always.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,11 @@ _MIN_CHARS = 80
 # Keys under which frameworks keep running text: Discourse, WordPress, headless shops and blogs.
 _KEYS = frozenset(("cooked", "content", "contenthtml", "body", "bodyhtml", "html", "articlebody", "text", "rendered"))
 _STATES = ("__NEXT_DATA__", "__NUXT_DATA__", "data-preloaded", "__APOLLO_STATE__", "__INITIAL_STATE__", "ng-state")
+# A script that sets a framework's state to a literal, or to what a string literal holds.
+_ASSIGNED = re.compile(
+    r"__(?:INITIAL|PRELOADED|APOLLO|APP)_(?:STATE|DATA)__\"?\]?\s*=\s*(?:JSON\.parse\(\s*)?(?=[{\[\"])|__NUXT__\s*=\s*(?=\{)"
+)
+_DECODER = json.JSONDecoder()
 
 
 def find(root: Element) -> str:
@@ -33,15 +39,20 @@ def find(root: Element) -> str:
 def _sources(root: Element) -> Iterator[str]:
     for element in root.iter("script"):
         kind = (element.get("type") or "").lower()
-        if element.text and (element.get("id") in _STATES or kind == "application/json"):
+        if not element.text:
+            continue
+        if element.get("id") in _STATES or kind == "application/json":
             yield element.text
+        elif found := _ASSIGNED.search(element.text):
+            yield element.text[found.end() :]
     for element in root.xpath("//*[@data-preloaded]"):
         yield element.get("data-preloaded")
 
 
 def _loaded(text: str) -> Any:
     try:
-        return json.loads(text)
+        # A statement may follow the value that a script assigns.
+        return _DECODER.raw_decode(text.lstrip())[0]
     except (ValueError, RecursionError):
         return None
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from cdpfetch.extract import extractors
-from cdpfetch.extract.result import Extraction, content_body, readable, warning
+from cdpfetch.extract.result import RECOVERED, Extraction, content_body, readable, warning
 
 # Under this share of the visible text the reader is told.
 LOW_COVERAGE = 0.15
+# A page that shows fewer characters than this has shown next to nothing, and one with so many more text than that
+# has it elsewhere: for visitors without scripts, or hidden until a script has run.
+_SHOWN = 200
+_MUCH = 600
 
 
 def extract_html(html: str, url: str = "", *, extractor: str = "auto") -> str:
@@ -31,6 +35,11 @@ def extract_page(html: str, url: str = "", *, extractor: str = "auto", visible_c
     notes = list(page.warnings)
     if not page.markdown.strip():
         return Extraction(None, title=meta.title, facts=meta.facts(), warnings=tuple(notes), meta=meta.to_dict())
+    if visible_chars is not None and visible_chars < _SHOWN and page.text_chars >= _MUCH:
+        said = (
+            f"the browser showed {visible_chars} characters; this is what the page holds for visitors without scripts"
+        )
+        notes.append(warning(RECOVERED, said))
     coverage = min(1.0, page.text_chars / visible) if visible else None
     if coverage is not None and coverage < LOW_COVERAGE and visible - page.text_chars > 1000:
         notes.append(

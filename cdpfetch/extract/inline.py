@@ -6,6 +6,7 @@ import re
 from urllib.parse import urljoin, urlsplit
 
 from cdpfetch.extract.dom import Node
+from cdpfetch.extract.repair import media
 
 _BLANKS = re.compile(r"[ \t\n\r\f\xa0\u2028\u2029]+")
 _DROPPED = str.maketrans("", "", "\u00ad\ufeff")
@@ -96,7 +97,7 @@ class Inline:
         if tag == "br":
             return BREAK
         if tag == "img":
-            return self._image(item)
+            return self._image(item, state)
         if tag == "a":
             return self._anchor(item, state)
         if tag in _CODE:
@@ -239,12 +240,16 @@ class Inline:
         label = inner.replace(BREAK, " ")
         return f"{text[:start]}[{label}]({target}){text[start + len(inner) :]}"
 
-    def _image(self, node: Node) -> str:
+    def _image(self, node: Node, state: frozenset[str]) -> str:
         alt = " ".join(node.get("alt").split())
         address = self._source(node)
         if not alt and (not address or _SMALL.match(node.get("width", "x")) or _SMALL.match(node.get("height", "x"))):
             return ""
         alt = re.sub(r"([\\\[\]])", r"\\\1", alt)
+        if media.MARK in node.attrs:
+            # Its words are what it links to, so that it can't be a link's text.
+            target = self.resolve(node.get("src"))
+            return f" [{alt}]({target}) " if target and "link" not in state else ""
         return f"![{alt}]({self.resolve(address)})"
 
     @staticmethod

@@ -10,6 +10,7 @@ from cdpfetch.extract.dom import Node
 from cdpfetch.extract.inline import FORMATS, Inline
 
 _MAX_QUOTES = 12
+_STRONG_MARK = re.compile(r"(?<!\\)\*\*")
 _IMAGE_ONLY = re.compile(r"\[?!\[[^\]]*\]\([^()\s]*\)(?:\]\([^()\s]*\))?\Z")
 
 
@@ -176,8 +177,9 @@ class _Writer:
 
     def _summary(self, node: Node) -> list[str]:
         inner = self.blocks(node)
-        if len(inner) == 1 and "\n" not in inner[0] and not inner[0].startswith(("#", "*", "!", "`", "-", "|")):
-            return [f"**{inner[0]}**"]
+        if len(inner) == 1 and "\n" not in inner[0] and not inner[0].startswith(("#", "!", "`", "-", "|", "[", ">")):
+            # Emphasis does not nest in itself.
+            return [f"**{_STRONG_MARK.sub('', inner[0])}**"]
         return inner
 
     def _link(self, node: Node) -> list[str]:

@@ -195,3 +195,11 @@ async def test_a_document_that_a_script_holds_up_is_read_to_its_end(browser: Bro
     assert landing.capture is not None
     assert "grown grown" in landing.capture.html
     assert landing.partial[0].startswith("the document was held up by scripts that do not come")
+
+
+async def test_the_browser_s_own_error_page_in_a_frame_is_no_content(browser: Browser, site: Site) -> None:
+    landing = await visit(browser, site.url("/dead-frame"))
+    assert landing.capture is not None
+    assert "<h1>Around a frame</h1>" in landing.capture.html
+    assert "127.0.0.1:9" not in landing.capture.html.replace('data-cdpfetch-frame="http://127.0.0.1:9/film"', "")
+    assert 'src="http://' in landing.capture.html.partition("<video")[2], "the source of a film is its address"

@@ -7,6 +7,9 @@ const SHAPES = new Set(['path', 'circle', 'rect', 'line', 'polygon', 'polyline',
 const INLINE = new Set(['span', 'a', 'b', 'i', 'em', 'strong', 'label', 'small', 'code', 'time', 'abbr', 'cite', 'q', 'u', 's', 'font', 'mark', 'bdi', 'bdo', 'data', 'sup', 'sub', 'kbd', 'samp', 'var', 'button', 'slot']);
 const INLINE_DISPLAY = /^(inline|contents|ruby|none)/;
 const KEPT_SCRIPT = /^(application\/ld\+json|math\/)/i;
+// The state of a framework, which is kept where the page shows little of it (extract/embedded.py).
+const STATE = /__(?:INITIAL|PRELOADED|APOLLO|APP)_(?:STATE|DATA)__|__NUXT__/;
+const LITTLE = 500;
 const DROPPED_ATTRIBUTE = /^(on|nonce$|integrity$|srcdoc$|data-cdpfetch)/i;
 const ADDRESS = { a: 'href', area: 'href', link: 'href', img: 'src', iframe: 'src', frame: 'src', source: 'src', video: 'src', audio: 'src', form: 'action', q: 'cite', blockquote: 'cite' };
 const MAX_DATA_URL = 512;
@@ -79,7 +82,8 @@ class Serializer {
   element(element, item, stack) {
     const name = element.localName;
     if (name === 'script') {
-      if (KEPT_SCRIPT.test(element.type || '')) this.put(`<script type="${escapeValue(element.type)}">${clean(element.textContent).replace(/<\/script/gi, '<\\/script')}</script>`);
+      const state = this.visible < LITTLE && (element.type === 'application/json' || (!element.src && STATE.test(element.textContent)));
+      if (state || KEPT_SCRIPT.test(element.type || '')) this.put(`<script type="${escapeValue(element.type)}"${element.id ? ` id="${escapeValue(element.id)}"` : ''}>${clean(element.textContent).replace(/<\/script/gi, '<\\/script')}</script>`);
       return;
     }
     if (DROPPED.has(name)) return;
@@ -145,6 +149,10 @@ class Serializer {
       // The element stays, with its text, where one value alone is too much.
       if (value.length > 4096 && value.length > this.limits.chars - this.size - text.length) continue;
       text += value === '' ? ` ${key}=""` : ` ${key}="${escapeValue(value)}"`;
+    }
+    if ((name === 'video' || name === 'audio') && !element.hasAttribute('src')) {
+      const source = element.querySelector('source[src]');
+      if (source) text += ` src="${escapeValue(clean(source.src))}"`;
     }
     return text;
   }

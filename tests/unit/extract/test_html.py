@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cdpfetch.errors import InvalidRequest
@@ -171,3 +173,50 @@ def test_a_page_of_too_many_blocks_is_delivered_whole_and_said() -> None:
     result = extract_page("<div>a word</div>" * 20_001, URL)
     assert [note["code"] for note in result.warnings] == ["whole_page"]
     assert result.text.count("a word") == 20_001
+
+
+def test_what_follows_an_element_without_content_stays() -> None:
+    html = (
+        "<main><h1>Films</h1><picture><source srcset='/p.webp'><source srcset='/q.webp'><img src='/p.jpg' alt='Pier'>"
+        "</picture><p>One<wbr>word<embed src='/e.swf'> and the rest of it.</p><p>Another.</p></main>"
+    )
+    assert extract_html(html, "https://a.example/", extractor="raw") == (
+        "# Films\n\n![Pier](https://a.example/p.jpg)\n\nOneword and the rest of it.\n\nAnother.\n"
+    )
+
+
+def test_players_are_links() -> None:
+    html = (
+        "<main><h1>Films</h1><iframe src='https://www.youtube-nocookie.com/embed/b_PXuEPxN50?rel=0' title='The pier'>"
+        "</iframe><div data-cdpfetch-frame='https://player.vimeo.com/video/45725193?h=a'><p>Watch later</p></div>"
+        "<video controls><source src='/v.mp4'>old browsers</video><audio src='/a.mp3' aria-label='Bell'></audio>"
+        "<video autoplay muted src='/sea.mp4'></video><iframe src='https://ads.example/1'></iframe></main>"
+    )
+    assert extract_html(html, "https://a.example/", extractor="raw") == (
+        "# Films\n\n[Embedded: The pier](https://www.youtube.com/watch?v=b_PXuEPxN50) "
+        "[Embedded](https://vimeo.com/45725193) [Video](https://a.example/v.mp4) [Audio: Bell](https://a.example/a.mp3)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "<script type='application/json' id='__NEXT_DATA__'>{state}</script>",
+        "<script>window.__INITIAL_STATE__ = {state}; start()</script>",
+        "<script>window.__PRELOADED_STATE__=JSON.parse({string})</script>",
+    ],
+)
+def test_the_state_of_a_framework_is_read_where_nothing_is_shown(script: str) -> None:
+    state = json.dumps({"post": {"body": f"<p>{PROSE}</p>"}})
+    html = f"<div id=root></div>{script.replace('{state}', state).replace('{string}', json.dumps(state))}"
+    result = extract_page(html, "https://a.example/", visible_chars=0)
+    assert PROSE[:40] in result.text
+    assert [note["code"] for note in result.warnings] == ["from_structured_data"]
+
+
+def test_text_for_visitors_without_scripts_is_said_to_be_that() -> None:
+    html = f"<div id=root></div><noscript><h1>Topic</h1><p>{PROSE * 12}</p></noscript>"
+    result = extract_page(html, "https://a.example/", visible_chars=0)
+    assert PROSE[:40] in result.text
+    assert [note["code"] for note in result.warnings] == ["from_structured_data"]
+    assert not extract_page(html, "https://a.example/").warnings

@@ -20,6 +20,7 @@ def md(html: str) -> str:
         ("<h3><a class='anchor' href='#t' aria-hidden='true'>#</a>Third</h3>", "### Third"),
         ("<h2><a href='/a'>Linked</a></h2>", "## [Linked](http://site.test/a)"),
         ("<p>a <b>bold</b>, <i> it </i>and <b><strong>one</strong></b></p>", "a **bold**, *it* and **one**"),
+        ("<details><summary>More <b>here</b></summary><p>x</p></details>", "**More here**\n\nx"),
         ("<p>x <del>old</del></p>", "x ~~old~~"),
         ("<p>use <code>a_b*c</code> and <kbd>Ctrl</kbd></p>", "use `a_b*c` and `Ctrl`"),
         ("<p><code>a `tick`</code></p>", "`` a `tick` ``"),
