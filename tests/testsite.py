@@ -263,6 +263,12 @@ def _(h: Handler) -> None:
     h.reply(body=page(f"<h1>Around a frame</h1><p>{PROSE}</p><iframe src='http://127.0.0.1:9/film'></iframe>{film}"))
 
 
+@route("/leads-nowhere")
+def _(h: Handler) -> None:
+    script = "<script>location.replace('http://nowhere.invalid/')</script>"
+    h.reply(body=page(f"<h1>Leads on</h1><p>{PROSE * 3}</p>{script}"))
+
+
 @route("/held-up")
 def _(h: Handler) -> None:
     rest = "document.querySelector('p').textContent += ' grown'.repeat(900)" if h.query.get("grows") else ""

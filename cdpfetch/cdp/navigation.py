@@ -56,6 +56,7 @@ class Navigation:
         *,
         visit: Visit = Visit(),  # noqa: B008 - immutable
         on_stage: Callable[[str], None] = lambda stage: None,
+        plain: str = "",
     ) -> None:
         self._tab = tab
         self._router = router
@@ -69,6 +70,7 @@ class Navigation:
         self._started = self._loop.time()  # when run was called
         self._life = Lifecycle(limits, self._started)
         self._url = ""  # the last address that the main frame asked for
+        self._shown = ""  # the address of the document that is shown
         self._head: ResponseHead | None = None  # of the document that is shown, or about to be
         self._page_head: ResponseHead | None = None  # of the document that is shown
         self._last_head: ResponseHead | None = None  # the last answer of all, redirects included
@@ -78,8 +80,9 @@ class Navigation:
         self._expecting_file: ResponseHead | None = None  # set when an answer has been routed to a file
         self._force_file = False  # the same address again, this time as a file
         self._surplus: str | None = None  # set when all that was loaded is more than the page may load
-        self._stopped_scripts = False
-        self._without_scripts = ""  # why the page is asked for a second time, with scripts switched off
+        # Why the page is asked for (a second time) with scripts switched off: given, or set by _try_without_scripts.
+        self._without_scripts = plain
+        self._stopped_scripts = bool(plain)
         self._held: tuple[Capture, str] | None = None  # what it showed the first time, and why that is not all of it
         self._asked = ""  # the loader of the document that was asked for last
         self._ended = ""  # the loader of the last document whose bytes have all come
@@ -99,6 +102,8 @@ class Navigation:
         self._tab.budget = self._limits.page_bytes
         if self._visit.insecure:
             await self._tab.session.execute("Security.setIgnoreCertificateErrors", {"ignore": True})
+        if self._without_scripts:
+            self._tab.go_plain(unstyled=False)
         self._navigate(url)
         while True:
             try:
@@ -114,6 +119,11 @@ class Navigation:
     def last_head(self) -> ResponseHead | None:
         """The last answer to a main-frame request, for a report of a navigation that failed."""
         return self._last_head
+
+    @property
+    def led_on(self) -> bool:
+        """Whether a page was shown that has asked for another document by itself."""
+        return bool(self._shown) and self._url != self._shown and not self._stopped_scripts
 
     @property
     def url(self) -> str:
@@ -235,7 +245,7 @@ class Navigation:
         self._loader = loader
         self._body_bytes = 0
         self._page_head = self._head
-        self._url = frame.get("url", self._url)
+        self._url = self._shown = frame.get("url", self._url)
         self._witness.new_document()
         self._life.committed(now)
         if loader == self._ended:

@@ -41,7 +41,7 @@ _PAGE_SHARE = 2
 LANE_SHARE = _PAGE_SHARE + 1
 # How often redirects may lead from one lane to another.
 _LANE_CHANGES = 4
-# How https may fail for http to be tried instead.
+# How the network fails: https, for http to be tried instead, or where a page leads on by itself.
 _INSECURE = frozenset({"connection_failed", "tls_failed", "timeout", "dns_failed"})
 # What Chrome says when the guard refuses or can't connect.
 _GUARDED_ERRORS = (
@@ -284,23 +284,27 @@ class FetchService:
 
     async def _follow(self, visit: _Visit, clock: _Clock, trail: _Trail, again: bool = False) -> Landing:
         """Where the address leads in the browser, in whatever lanes its redirects belong to."""
-        lane, url = visit.lane, visit.url
+        lane, url, plain, led_on = visit.lane, visit.url, "", False
         since = asyncio.get_running_loop().time()
         for _ in range(_LANE_CHANGES + 1):
             async with self._tab(lane, visit, again) as tab:
                 if not trail.visits:
                     clock.mark("queue")
-                navigation = self._navigation(visit, lane, url, tab)
+                navigation = self._navigation(visit, lane, url, tab, plain)
                 trail.visits.append(navigation)
                 try:
                     return await navigation.run(url.href)
                 except LaneLeft as left:
-                    lane, url = left.lane, left.url
+                    lane, url, led_on = left.lane, left.url, led_on or navigation.led_on
                 except (NavigationFailed, NavigationTimeout, DownloadFailed) as failed:
                     explained = self._explain(lane, failed, since)
-                    if explained is None:
-                        raise
-                    raise explained from failed
+                    if plain or not (led_on or navigation.led_on) or not _is_unreachable(explained or failed):
+                        if explained is None:
+                            raise
+                        raise explained from failed
+                    # The page itself is there: what it says before its script leaves for nowhere.
+                    plain = f"the page led on to {navigation.url[:200]}, which failed; it was read without scripts"
+                    lane, url = visit.lane, visit.url
         raise CdpFetchError("too_many_redirects", f"the redirects went to and fro between lanes {_LANE_CHANGES} times")
 
     @contextlib.asynccontextmanager
@@ -320,11 +324,11 @@ class FetchService:
         url = failed.head.url if isinstance(failed, DownloadFailed) else failed.url
         return self._guard.explain(lane, url, since)
 
-    def _navigation(self, visit: _Visit, lane: str, url: Url, tab: Tab) -> Navigation:
+    def _navigation(self, visit: _Visit, lane: str, url: Url, tab: Tab, plain: str) -> Navigation:
         """The visit of one tab that will be over, and captured, some time before the deadline."""
         options = visit.options
         router, limits = self._router(visit, lane, url), self._limits(visit)
-        return Navigation(tab, router, limits, visit=options.visit, on_stage=visit.emit)
+        return Navigation(tab, router, limits, visit=options.visit, on_stage=visit.emit, plain=plain)
 
     def _router(self, visit: _Visit, lane: str, url: Url) -> FetchRouter:
         """The decisions for the part of a visit that begins with ``url`` in a lane."""
@@ -406,6 +410,11 @@ class _Clock:
     def timings(self) -> dict[str, float]:
         """The document's ``timings``, in milliseconds."""
         return {name: round(seconds * 1000, 1) for name, seconds in {**self._phases, "total": self.total()}.items()}
+
+
+def _is_unreachable(fault: CdpFetchError | _Failed) -> bool:
+    """Whether a visit failed for the network, rather than for what may be visited."""
+    return faults.public_error(fault).code in _INSECURE
 
 
 def _outcome(document: dict[str, Any]) -> str:

@@ -6,7 +6,8 @@ import re
 import zipfile
 from typing import Any
 
-from cdpfetch.extract import office, opendocument, pdf, wordnotes
+from cdpfetch.extract import office, opendocument, pdf, slides, wordnotes
+from cdpfetch.extract.package import NotAPackage, Package
 from cdpfetch.extract.result import Extraction, content_body, readable, warning
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -70,9 +71,9 @@ def extract(path: str, kind: str) -> Extraction:
     elif kind.endswith("wordprocessingml.document"):
         text = wordnotes.with_notes(path, office.with_lists(path, text))
     elif kind.endswith("presentationml.presentation"):
-        text = office.with_notes(path, text)
+        text = _slides(path) or text
     title, facts, meta = _about(dict(result.metadata or {}), kind)
-    if not re.sub(r"<!-- page \d+ -->", "", text).strip():
+    if not re.sub(r"<!-- (?:page|slide) \d+(?: \(hidden\))? -->", "", text).strip():
         return Extraction(None, title=title, facts=facts, meta=meta, warnings=(_nothing(kind),))
     return readable(content_body(text), title=title, facts=facts, meta=meta)
 
@@ -86,6 +87,16 @@ def _presentation(path: str) -> Extraction:
     if not re.sub(r"<!-- slide \d+ -->", "", text).strip():
         return Extraction(None, warnings=(_nothing(opendocument.TYPE),))
     return readable(content_body(text + "\n"), facts=(f"{slides} slide{'s' * (slides != 1)}",))
+
+
+def _slides(path: str) -> str:
+    """A PowerPoint presentation; empty when its parts can't be found."""
+    try:
+        with Package(path) as package:
+            found = slides.markdown(package)
+    except NotAPackage:
+        return ""
+    return found[0] if found is not None else ""
 
 
 def _config(kind: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the converter leaves out of Word and PowerPoint files: list markers and speaker notes."""
+"""What the converter leaves out of Word files: the markers of lists."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from cdpfetch.extract.xmltext import local_name
 
 # A part of a package is read up to this many bytes.
 _MAX_PART = 32 << 20
-_MAX_NOTES = 500
 # Columns by which an inner list is indented: enough below a number, and no more than a bullet bears.
 _STEP = 3
 _MAX_LEVEL = 8
 _ITEM = re.compile(r"(?:\d+\.|-) (?=\S)")
-_NOTES = re.compile(r"ppt/notesSlides/notesSlide(\d+)\.xml$")
 
 
 def with_lists(path: str, markdown: str) -> str:
@@ -62,17 +60,6 @@ def _blocks(markdown: str, items: dict[str, tuple[str, int]]) -> Iterator[str]:
             yield block
 
 
-def with_notes(path: str, markdown: str) -> str:
-    """The Markdown of a presentation with its speaker notes at the end."""
-    notes = []
-    for number, root in _notes(path):
-        texts = [" ".join(_text(p).split()) for p in root.iter() if local_name(p) == "p"]
-        text = " ".join(part for part in texts if part and not part.isdigit())
-        if text and text not in markdown:
-            notes.append(f"- Slide {number}: {text}")
-    return markdown.rstrip() + "\n\n## Notes\n\n" + "\n".join(notes) + "\n" if notes else markdown
-
-
 def part(path: str, name: str) -> Element | None:
     """The root of an XML part of a package, or None when it is missing, broken or too large."""
     try:
@@ -82,18 +69,6 @@ def part(path: str, name: str) -> Element | None:
             return xmltext.parse(archive.read(name).decode("utf-8", "replace"))
     except (zipfile.BadZipFile, KeyError, OSError, ValueError, RuntimeError, NotImplementedError, EOFError):
         return None
-
-
-def _notes(path: str) -> Iterator[tuple[int, Element]]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            found = [(int(match.group(1)), name) for name in archive.namelist() if (match := _NOTES.match(name))]
-    except (zipfile.BadZipFile, OSError, ValueError):
-        return
-    for number, name in sorted(found)[:_MAX_NOTES]:
-        root = part(path, name)
-        if root is not None:
-            yield number, root
 
 
 def _text(paragraph: Element) -> str:

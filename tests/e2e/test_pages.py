@@ -240,3 +240,12 @@ def test_headers_go_to_the_origin_that_was_asked_for_only(command: Command, site
 
 def test_pages_leave_nothing_in_the_download_folder(command: Command) -> None:
     assert os.listdir(os.path.join(command.home.artifacts, ".downloads")) == []
+
+
+def test_a_page_that_leads_on_to_nowhere_is_read_itself(command: Command, site: Site) -> None:
+    document = fetch(command, site, "/leads-nowhere")
+    assert document["ok"], document["error"]
+    assert "# Leads on" in body(document)
+    assert "partial" in codes(document)
+    said = next(note["message"] for note in document["warnings"] if note["code"] == "partial")
+    assert "http://nowhere.invalid/, which failed" in said

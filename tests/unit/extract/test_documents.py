@@ -11,6 +11,8 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>'
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+SHOW = "http://schemas.openxmlformats.org/presentationml/2006/main"
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 OPEN = "urn:oasis:names:tc:opendocument:xmlns:"
 OPEN_NAMES = " ".join(
@@ -163,6 +165,77 @@ def opened(path: Path, kind: str, body: str) -> Extraction:
         "META-INF/manifest.xml": f"<manifest:manifest {OPEN_NAMES}>{entry}</manifest:manifest>",
     }
     return extract_file(packed(path, parts, mimetype))
+
+
+def shape(text: str, kind: str = "", top: int = -1, level: int = -1) -> str:
+    holder = f'<p:nvPr><p:ph type="{kind}" idx="1"/></p:nvPr>' if kind else "<p:nvPr/>"
+    place = f'<a:xfrm><a:off x="0" y="{top}"/></a:xfrm>' if top >= 0 else ""
+    about = f'<a:pPr lvl="{level}"/>' if level >= 0 else ""
+    return (
+        f"<p:sp><p:nvSpPr>{holder}</p:nvSpPr><p:spPr>{place}</p:spPr>"
+        f"<p:txBody><a:p>{about}{text}</a:p></p:txBody></p:sp>"
+    )
+
+
+def run(text: str, about: str = "") -> str:
+    return f"<a:r><a:rPr{about}/><a:t>{text}</a:t></a:r>"
+
+
+def slide(shapes: str, hidden: str = "") -> str:
+    names = f'xmlns:p="{SHOW}" xmlns:a="{DRAWING}" xmlns:r="{RELATIONS}"'
+    return f"<p:sld {names}{hidden}><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>"
+
+
+def test_slides_are_in_the_order_of_the_show(tmp_path: Path) -> None:
+    link = '<a:r><a:rPr><a:hlinkClick r:id="l"/></a:rPr><a:t>the site</a:t></a:r>'
+    table = (
+        "<p:graphicFrame><a:graphic><a:graphicData><a:tbl><a:tr>"
+        '<a:tc gridSpan="2"><a:txBody><a:p><a:r><a:t>Depths | all</a:t></a:r></a:p></a:txBody></a:tc>'
+        '<a:tc hMerge="1"><a:txBody><a:p/></a:txBody></a:tc></a:tr><a:tr>'
+        "<a:tc><a:txBody><a:p><a:r><a:t>Kelp</a:t></a:r></a:p></a:txBody></a:tc>"
+        "<a:tc><a:txBody><a:p><a:r><a:t>4</a:t></a:r></a:p></a:txBody></a:tc></a:tr></a:tbl>"
+        "</a:graphicData></a:graphic></p:graphicFrame>"
+    )
+    group = f"<p:grpSp><p:grpSpPr/>{shape(run('in a group'), top=5)}</p:grpSp>"
+    chart = (
+        '<c:chartSpace xmlns:c="urn:c"><c:ser><c:tx><c:v>Oil</c:v></c:tx><c:cat><c:pt idx="0"><c:v>Q1</c:v></c:pt>'
+        '</c:cat><c:val><c:pt idx="0"><c:v>1.5</c:v></c:pt></c:val></c:ser></c:chartSpace>'
+    )
+    frame = (
+        '<p:graphicFrame><a:graphic><a:graphicData><c:chart xmlns:c="urn:c" r:id="c"/></a:graphicData></a:graphic>'
+        "</p:graphicFrame>"
+    )
+    last = shape(run("below"), top=900) + shape(run("above"), top=100) + table + group
+    parts = {
+        "[Content_Types].xml": content_types(
+            ppt__presentation="presentationml.presentation.main", ppt__slides__slide1="presentationml.slide"
+        ),
+        "_rels/.rels": relations(("a", "officeDocument", "ppt/presentation.xml")),
+        "ppt/presentation.xml": f'<p:presentation xmlns:p="{SHOW}" xmlns:r="{RELATIONS}"><p:sldIdLst>'
+        '<p:sldId id="256" r:id="b"/><p:sldId id="257" r:id="a"/></p:sldIdLst></p:presentation>',
+        "ppt/_rels/presentation.xml.rels": relations(
+            ("a", "slide", "slides/slide1.xml"), ("b", "slide", "slides/slide2.xml")
+        ),
+        "ppt/slides/slide1.xml": slide(last, ' show="0"'),
+        "ppt/slides/slide2.xml": slide(
+            shape(run("Outer"), "body", level=0) + shape(run("Depths"), "title") + shape(link, top=9000) + frame
+        ),
+        "ppt/slides/_rels/slide2.xml.rels": relations(
+            ("n", "notesSlide", "../notesSlides/notesSlide9.xml"), ("c", "chart", "../charts/chart1.xml")
+        ).replace(
+            "</Relationships>",
+            f'<Relationship Id="l" Type="{RELATIONS}/hyperlink" Target="https://a.example/" TargetMode="External"/>'
+            "</Relationships>",
+        ),
+        "ppt/notesSlides/notesSlide9.xml": slide(shape(run("7"), "sldNum") + shape(run("Say hello."), "body")),
+        "ppt/charts/chart1.xml": chart,
+    }
+    found = extract_file(packed(tmp_path / "a.pptx", parts)).text
+    assert found == (
+        "<!-- slide 1 -->\n\n## Depths\n\n[the site](https://a.example/)\n\n- Outer\n\n"
+        "|  | Oil |\n| --- | --- |\n| Q1 | 1.5 |\n\nNotes: Say hello.\n\n<!-- slide 2 (hidden) -->\n\n"
+        "above\n\nbelow\n\n| Depths \\| all |  |\n| --- | --- |\n| Kelp | 4 |\n\nin a group\n"
+    )
 
 
 def test_open_presentations(tmp_path: Path) -> None:
