@@ -18,6 +18,8 @@ MAX_MEMBERS = 2000
 # Decompressed bytes that a listing of a compressed tar may cost.
 MAX_UNPACKED = 512 << 20
 MAX_SECONDS = 15.0
+# A single compressed file is read up to so many bytes.
+MAX_SINGLE = 32 << 20
 
 TYPES = {
     "application/zip": "ZIP",
@@ -28,6 +30,14 @@ TYPES = {
     "application/x-gzip": "gzip",
     "application/x-bzip2": "bzip2",
     "application/x-xz": "xz",
+}
+# Kinds of archives whose contents nothing here can list.
+UNLISTED = {
+    "application/x-7z-compressed": "7z",
+    "application/x-rar-compressed": "RAR",
+    "application/vnd.rar": "RAR",
+    "application/zstd": "Zstandard",
+    "application/x-lz4": "LZ4",
 }
 _ERRORS = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, OSError, EOFError, ValueError, NotImplementedError)
 
@@ -93,6 +103,20 @@ def listing(path: str, content_type: str) -> Listing:
         raise NotListed(f"{kind or 'the'} archive cannot be read: {error}") from None
 
 
+def single(path: str, content_type: str) -> bytes | None:
+    """The one file that a compressed file holds; None for archives, and what is broken or above MAX_SINGLE."""
+    kind = TYPES.get(content_type, "")
+    if kind not in ("gzip", "bzip2", "xz"):
+        return None
+    try:
+        with _open(path, kind) as stream:
+            data = stream.read(MAX_SINGLE + 1)
+    except _ERRORS:
+        return None
+    # A tar says so at this place; where it does not, its first bytes are the name of a file.
+    return data if data and len(data) <= MAX_SINGLE and data[257:262] != b"ustar" else None
+
+
 def _zip(path: str) -> Listing:
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
@@ -139,12 +163,15 @@ def _tar(path: str, kind: str) -> Listing:
         bounded = _Bounded(stream)
         try:
             members, count, total = _collect(bounded)
-        except tarfile.TarError as error:
+        except tarfile.TarError:
             if bounded.cut:
                 return Listing(kind, [], 0, MAX_UNPACKED, complete=False)
             if kind == "tar":
                 raise
-            return _single(path, kind, error)
+            return _single(path, kind)
+        if not count and kind != "tar":
+            # Nothing but zeros is an empty tar, too.
+            return _single(path, kind)
         return Listing("tar" if kind == "tar" else f"tar ({kind})", members, count, total, complete=not bounded.cut)
 
 
@@ -156,6 +183,8 @@ def _collect(stream: _Bounded) -> tuple[list[Member], int, int]:
         total += info.size
         if count <= MAX_MEMBERS:
             name = info.name + ("/" if info.isdir() else "")
+            if info.issym() or info.islnk():
+                name += f" → {info.linkname}"
             members.append(Member(name, info.size, time.strftime("%Y-%m-%d", time.gmtime(max(0, info.mtime)))))
     return members, count, total
 
@@ -168,7 +197,7 @@ def _entries(stream: _Bounded) -> Iterator[tarfile.TarInfo]:
             yield info
 
 
-def _single(path: str, kind: str, error: tarfile.TarError) -> Listing:
+def _single(path: str, kind: str) -> Listing:
     """A compressed file that is no tar: one member of unknown name."""
     with _open(path, kind) as stream:
         bounded = _Bounded(stream)

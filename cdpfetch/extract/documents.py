@@ -6,8 +6,8 @@ import re
 import zipfile
 from typing import Any
 
-from cdpfetch.extract import office, opendocument, pdf, slides, wordnotes
-from cdpfetch.extract.package import NotAPackage, Package
+from cdpfetch.extract import opendocument, pdf, slides, word
+from cdpfetch.extract.package import NotAPackage, Package, child, children
 from cdpfetch.extract.result import Extraction, content_body, readable, warning
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -34,7 +34,11 @@ _RENAMED = {"text/rtf": "application/rtf"}
 MAX_UNPACKED = 300 << 20
 MAX_RATIO = 200
 _TINY = 20 << 20
+# How the converter writes times of day, and lengths of time of a day and more: as if from the calendar's beginning.
 # A midnight that the sheet does not show: dates without a time of day.
+_DURATION = re.compile(r"DURATION: PT(\d+)H(\d+)M(\d+)(?:[.,]\d+)?S")
+_CLOCK = re.compile(r"(?<=\| )1899-12-3[01] (\d\d:\d\d:\d\d)(?= \|)")
+_SPAN = re.compile(r"(?<=\| )1900-01-(\d\d) (\d\d)(:\d\d:\d\d)(?= \|)")
 _MIDNIGHT = re.compile(r"(?<=\d{4}-\d\d-\d\d) 00:00:00(?= \|)")
 ENCRYPTED = warning("encrypted", "the document is encrypted: its text needs a password")
 # How the converter writes a formula's error, and how a spreadsheet does.
@@ -69,7 +73,9 @@ def extract(path: str, kind: str) -> Extraction:
     if kind == "application/pdf":
         text = pdf.mend(text, [str(page.get("content") or "") for page in result.pages or []])
     elif kind.endswith("wordprocessingml.document"):
-        text = wordnotes.with_notes(path, office.with_lists(path, text))
+        text = _word(path) or text
+    elif kind.endswith("spreadsheetml.sheet"):
+        text = _hidden_sheets(path, text)
     elif kind.endswith("presentationml.presentation"):
         text = _slides(path) or text
     title, facts, meta = _about(dict(result.metadata or {}), kind)
@@ -97,6 +103,15 @@ def _slides(path: str) -> str:
     except NotAPackage:
         return ""
     return found[0] if found is not None else ""
+
+
+def _word(path: str) -> str:
+    """A Word file; empty when its text can't be found."""
+    try:
+        with Package(path) as package:
+            return word.markdown(package) or ""
+    except NotAPackage:
+        return ""
 
 
 def _config(kind: str) -> Any:
@@ -146,13 +161,37 @@ def _nothing(kind: str) -> dict[str, str]:
 def _mend(text: str, kind: str) -> str:
     text = text.replace("\r\n", "\n").replace("\x00", "")
     if "spreadsheet" in kind or "excel" in kind:
-        text = _CELL_ERROR.sub(lambda found: _CELL_ERRORS[found.group(1)], _MIDNIGHT.sub("", text))
+        text = _DURATION.sub(r"\1:\2:\3", text)
+        text = _SPAN.sub(_as_span, _CLOCK.sub(r"\1", _MIDNIGHT.sub("", text)))
+        text = _CELL_ERROR.sub(lambda found: _CELL_ERRORS[found.group(1)], text)
     elif kind.startswith(_OPEN):
+        text = text.replace("&#9;", " ")
         # The converter repeats marks of notes as paragraphs, and parts notes from their names.
         text = re.sub(
             r"^(\[\^\w+\]:)\n {4}", r"\1 ", re.sub(r"^\[\^\w+\]\n\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE
         )
     return text.strip() + "\n"
+
+
+def _as_span(found: re.Match[str]) -> str:
+    """Hours, minutes and seconds of what was written as a day and a time."""
+    return f"{int(found.group(1)) * 24 + int(found.group(2))}{found.group(3)}"
+
+
+def _hidden_sheets(path: str, text: str) -> str:
+    """The Markdown of a workbook whose headings say which sheets are hidden."""
+    try:
+        with Package(path) as package:
+            sheets = children(child(package.part("xl/workbook.xml"), "sheets"), "sheet")
+    except NotAPackage:
+        return text
+    for sheet in sheets:
+        if sheet.get("state") in ("hidden", "veryHidden"):
+            heading = f"## {sheet.get('name') or ''}"
+            text = re.sub(
+                rf"^{re.escape(heading)}$", lambda found: f"{found.group()} (hidden)", text, flags=re.MULTILINE
+            )
+    return text
 
 
 def _about(metadata: dict[str, Any], kind: str) -> tuple[str | None, tuple[str, ...], dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from cdpfetch import artifacts
 from cdpfetch.extract import (
@@ -110,6 +111,8 @@ def _reader(kind: str) -> Callable[[_File], Extraction]:
         return _document
     if kind in archives.TYPES:
         return _archive
+    if kind in archives.UNLISTED:
+        return _unlisted
     if kind.endswith("+json"):
         return _json
     if kind.endswith("+xml") and not kind.startswith("image/"):
@@ -247,6 +250,8 @@ def _image(file: _File) -> Extraction:
 
 
 def _archive(file: _File) -> Extraction:
+    if (inner := _compressed(file)) is not None:
+        return inner
     try:
         listing = archives.listing(file.path, file.kind)
     except archives.NotListed as error:
@@ -254,6 +259,29 @@ def _archive(file: _File) -> Extraction:
     notes = (warning("encrypted", "members of this archive need a password"),) if listing.encrypted else ()
     facts = (f"{listing.kind} archive, {listing.entries} {'entry' if listing.entries == 1 else 'entries'}",)
     return readable(content_body(listing.markdown()), facts=facts, warnings=notes, outline=())
+
+
+def _compressed(file: _File) -> Extraction | None:
+    """A text that was compressed by itself, read like any other; None for anything else."""
+    data = archives.single(file.path, file.kind)
+    if data is None:
+        return None
+    name = os.path.splitext(urlsplit(file.url).path or file.path)[0]
+    kind = sniff.sniff(data, None, name)
+    reader = _reader(kind)
+    # Documents are read from their own files, and what is no text is listed.
+    if reader in (_document, _archive, _nothing, _image, _ole) or (reader is _unknown and sniff.is_binary(data)):
+        return None
+    found = reader(file._replace(data=data, kind=kind, charset=None))
+    fact = f"{archives.TYPES[file.kind]} of {len(data)} bytes ({kind})"
+    return found._replace(facts=(*found.facts, fact)) if found.content is not None else None
+
+
+def _unlisted(file: _File) -> Extraction:
+    note = warning(
+        "not_listed", f"{archives.UNLISTED[file.kind]} archives are saved, but their contents are not listed"
+    )
+    return Extraction(None, warnings=(note,))
 
 
 def _document(file: _File) -> Extraction:

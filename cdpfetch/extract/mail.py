@@ -13,6 +13,7 @@ from cdpfetch.extract import charset, convert
 _HEADERS = ("From", "To", "Cc", "Date")
 MAX_ATTACHMENTS = 200
 MAX_MESSAGES = 500
+MAX_FORWARDED = 20
 # A line that parts messages: who sent it and when, after a blank line or at the beginning.
 _SEPARATOR = re.compile(rb"(?:\A|\r?\n\r?\n)From \S+ .*\d\d:\d\d.*\r?\n(?=[!-9;-~]+:)")
 
@@ -20,6 +21,11 @@ _SEPARATOR = re.compile(rb"(?:\A|\r?\n\r?\n)From \S+ .*\d\d:\d\d.*\r?\n(?=[!-9;-
 def markdown(data: bytes) -> tuple[str | None, str]:
     """``(subject, Markdown)`` of a message.  Parts that can't be decoded are named, never an error."""
     message = BytesParser(policy=email.policy.default).parsebytes(data)
+    parts = [_read(message), *(f"---\n\n{_read(inner)}" for inner in _forwarded(message))]
+    return _header(message, "Subject"), "\n\n".join(parts) + "\n"
+
+
+def _read(message: EmailMessage) -> str:
     subject = _header(message, "Subject")
     lines = [f"# {subject}", ""] if subject else []
     lines += [f"- {name}: {value}" for name in _HEADERS if (value := _header(message, name))]
@@ -29,7 +35,7 @@ def markdown(data: bytes) -> tuple[str | None, str]:
     names = _attachments(message)
     if names:
         lines += ["## Attachments", "", *(f"- {name}" for name in names[:MAX_ATTACHMENTS]), ""]
-    return subject, "\n".join(lines).strip() + "\n"
+    return "\n".join(lines).strip()
 
 
 def mailbox(data: bytes) -> tuple[str, int]:
@@ -69,9 +75,26 @@ def _body(message: EmailMessage) -> str:
 
 
 def _attachments(message: EmailMessage) -> list[str]:
+    """What is attached: its name, its type and its bytes; a message that was forwarded whole by its subject."""
     names = []
-    for part in message.walk():
-        if part.is_multipart() or part.get_content_disposition() != "attachment":
-            continue
-        names.append(f"{part.get_filename() or 'unnamed'} ({part.get_content_type()})")
+    stack = [message]
+    while stack:
+        part = stack.pop()
+        if part.get_content_type() == "message/rfc822" and part is not message:
+            inner = next(iter(part.iter_parts()), None)
+            subject = _header(inner, "Subject") if isinstance(inner, EmailMessage) else None
+            names.append(f"{part.get_filename() or subject or 'unnamed'} (message/rfc822)")
+        elif part.is_multipart():
+            stack += [kid for kid in reversed(list(part.iter_parts())) if isinstance(kid, EmailMessage)]
+        elif part.get_content_disposition() == "attachment" or part.get_filename():
+            payload = part.get_payload(decode=True)
+            size = f", {len(payload)} bytes" if isinstance(payload, bytes) else ""
+            names.append(f"{part.get_filename() or 'unnamed'} ({part.get_content_type()}{size})")
     return names
+
+
+def _forwarded(message: EmailMessage) -> list[EmailMessage]:
+    """The messages that a message holds as a whole."""
+    found = [part for part in message.walk() if part.get_content_type() == "message/rfc822" and part is not message]
+    inner = [next(iter(part.iter_parts()), None) for part in found]
+    return [one for one in inner if isinstance(one, EmailMessage)][:MAX_FORWARDED]

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from cdpfetch.extract import convert
+
 MAX_OUTPUT_CHARS = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -57,19 +59,37 @@ def _cell(cell: dict[str, Any], language: str) -> list[str]:
         return [f"{'#' * int(cell.get('level') or 1)} {source.strip()}"] if source.strip() else []
     if kind != "code":
         return [source.strip()] if source.strip() else []
-    parts = [fence(source, language)] if source.strip() else []
+    own = cell.get("language")
+    parts = [fence(source, language or (own if isinstance(own, str) else ""))] if source.strip() else []
     for output in cell.get("outputs") or []:
         text = _output(output) if isinstance(output, dict) else ""
         if text.strip():
-            parts.append(fence(text[:MAX_OUTPUT_CHARS] + ("…" if len(text) > MAX_OUTPUT_CHARS else ""), "text"))
+            parts.append(text)
     return parts
 
 
 def _output(output: dict[str, Any]) -> str:
+    """What a cell has put out, as Markdown: the richest form that is text."""
     if output.get("output_type") in ("error", "pyerr"):
         trace = output.get("traceback")
         lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
-        return _ANSI.sub("", "\n".join(lines) or f"{output.get('ename')}: {output.get('evalue')}")
+        return _fenced("\n".join(lines) or f"{output.get('ename')}: {output.get('evalue')}")
     data = output.get("data")
     bundle = data if isinstance(data, dict) else output
-    return _ANSI.sub("", _joined(bundle.get("text/markdown") or bundle.get("text/plain") or output.get("text")))
+    if (html := _joined(bundle.get("text/html"))) and "<table" in html.lower():
+        return convert.fragment(html[:MAX_OUTPUT_CHARS])
+    for kind in ("text/markdown", "text/latex"):
+        if rich := _joined(bundle.get(kind)).strip():
+            return rich[:MAX_OUTPUT_CHARS]
+    if plain := _joined(bundle.get("text/plain") or output.get("text")):
+        return _fenced(plain)
+    if (value := bundle.get("application/json")) is not None:
+        return fence(json.dumps(value, indent=2, ensure_ascii=False)[:MAX_OUTPUT_CHARS], "json")
+    return ""
+
+
+def _fenced(text: str) -> str:
+    text = _ANSI.sub("", text)
+    return (
+        fence(text[:MAX_OUTPUT_CHARS] + ("…" if len(text) > MAX_OUTPUT_CHARS else ""), "text") if text.strip() else ""
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdpfetch.extract.dom import Element
-from cdpfetch.extract.office import part
+from cdpfetch.extract.package import NotAPackage, Package
 from cdpfetch.extract.tables import escape_cell
 from cdpfetch.extract.xmltext import local_name
 
@@ -20,18 +20,17 @@ class NotReadable(Exception):
 
 def markdown(path: str) -> tuple[str, int]:
     """``(Markdown, slides)`` of the presentation at ``path``.  Raises NotReadable."""
-    if _is_encrypted(path):
+    try:
+        with Package(path) as package:
+            manifest, root = package.part("META-INF/manifest.xml"), package.part("content.xml")
+    except NotAPackage as error:
+        raise NotReadable(f"it is no package: {error}") from None
+    if manifest is not None and any(local_name(node) == "encryption-data" for node in manifest.iter()):
         raise NotReadable("it is encrypted and needs a password")
-    root = part(path, "content.xml")
     if root is None:
         raise NotReadable("its content.xml is missing or broken")
     slides = [node for node in root.iter() if local_name(node) == "page"][:_MAX_SLIDES]
     return "\n\n".join(block for number, slide in enumerate(slides, 1) for block in _slide(number, slide)), len(slides)
-
-
-def _is_encrypted(path: str) -> bool:
-    root = part(path, "META-INF/manifest.xml")
-    return root is not None and any(local_name(node) == "encryption-data" for node in root.iter())
 
 
 def _slide(number: int, slide: Element) -> Iterator[str]:

@@ -167,6 +167,58 @@ def opened(path: Path, kind: str, body: str) -> Extraction:
     return extract_file(packed(path, parts, mimetype))
 
 
+def test_word_keeps_what_stands_beside_plain_runs(tmp_path: Path) -> None:
+    def said(text: str, about: str = "") -> str:
+        return f'<w:r><w:rPr>{about}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+    math = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    one = "<m:r><m:t>{}</m:t></m:r>"
+    fraction = f"<m:f><m:num>{one.format('a')}</m:num><m:den>{one.format('b+1')}</m:den></m:f>"
+    power = f"<m:sSup><m:e>{one.format('x')}</m:e><m:sup>{one.format('2')}</m:sup></m:sSup>"
+    field = (
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>HYPERLINK "https://a.example/f"</w:instrText>'
+        f'</w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>{said("field")}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+    merged = '<w:tcPr><w:vMerge w:val="{}"/></w:tcPr>'
+    rows = (
+        f"<w:tr><w:tc><w:tcPr><w:gridSpan w:val='2'/></w:tcPr>{paragraph('Wide')}</w:tc></w:tr>"
+        f"<w:tr><w:tc>{merged.format('restart')}{paragraph('tall')}</w:tc><w:tc>{paragraph('1')}</w:tc></w:tr>"
+        f"<w:tr><w:tc>{merged.format('continue')}{paragraph('')}</w:tc><w:tc>{paragraph('2')}</w:tc></w:tr>"
+    )
+    body = (
+        f'<w:p><w:pPr><w:pStyle w:val="Heading2"/></w:pPr>{said("Part &lt;two&gt;")}</w:p>'
+        f"<w:p>{said('bo', '<w:b/>')}{said('ld', '<w:b/>')}<w:r><w:tab/><w:t>tab</w:t></w:r>"
+        f"<w:ins>{said(' new')}</w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del> {field}</w:p>"
+        f"<w:p>{said('So ')}<m:oMath {math}>{fraction}{one.format('=')}{power}</m:oMath>{said(' holds.')}</w:p>"
+        f"<w:p><w:r><w:pict><w:txbxContent>{paragraph('in a box')}</w:txbxContent></w:pict></w:r></w:p>"
+        f"<w:sdt><w:sdtContent>{paragraph('in a control')}</w:sdtContent></w:sdt><w:tbl>{rows}</w:tbl>"
+    )
+    styles = '<w:style w:styleId="Heading2"><w:name w:val="heading 2"/></w:style>'
+    assert extract_file(word(tmp_path / "a.docx", body, styles=styles)).text == (
+        "## Part \\<two>\n\n**bold** tab new[field](https://a.example/f)\n\n"
+        "So $\\frac{a}{b + 1} = x^2$ holds.\n\nin a box\n\nin a control\n\n"
+        "| Wide |  |\n| --- | --- |\n| tall | 1 |\n|  | 2 |\n"
+    )
+
+
+def test_hidden_sheets_and_times_are_said_to_be_that(tmp_path: Path) -> None:
+    rows = (
+        f'<row r="1">{text("A1", "When")}{text("B1", "How long")}</row>'
+        '<row r="2"><c r="A2" s="1"><v>0.5729166666666666</v></c><c r="B2" s="1"><v>1.25</v></c></row>'
+    )
+    path = sheet(tmp_path / "a.xlsx", rows, f'<row r="1">{text("A1", "end")}</row>')
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace('name="Last"', 'name="Last" state="hidden"')
+    parts["xl/styles.xml"] = parts["xl/styles.xml"].replace('numFmtId="14"', 'numFmtId="21"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    found = extract_file(path).text
+    assert "| 13:45:00 | 30:00:00 |" in found
+    assert "## Last (hidden)" in found
+
+
 def shape(text: str, kind: str = "", top: int = -1, level: int = -1) -> str:
     holder = f'<p:nvPr><p:ph type="{kind}" idx="1"/></p:nvPr>' if kind else "<p:nvPr/>"
     place = f'<a:xfrm><a:off x="0" y="{top}"/></a:xfrm>' if top >= 0 else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import zipfile
 from pathlib import Path
 
@@ -202,7 +204,7 @@ def test_mail(tmp_path: Path) -> None:
     assert result.title == "Grüße"
     assert "- From: a@b.test" in result.text
     assert "schön" in result.text
-    assert "- a.pdf (application/pdf)" in result.text
+    assert "- a.pdf (application/pdf, 1 bytes)" in result.text
 
 
 def test_markdown_stays_as_it_is(tmp_path: Path) -> None:
@@ -221,3 +223,60 @@ def test_html_files_use_what_they_say_of_themselves(tmp_path: Path) -> None:
     result = read(tmp_path, "a.html", html, "text/html")
     assert result.title == "港"
     assert "灯台の光" in result.text
+
+
+def test_a_forwarded_message_is_read_too(tmp_path: Path) -> None:
+    inner = b"From: z@x.test\r\nSubject: Inner\r\n\r\nwords inside\r\n"
+    message = (
+        b"Subject: Outer\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n"
+        b"--x\r\nContent-Type: text/plain\r\n\r\nsee below\r\n--x\r\nContent-Type: message/rfc822\r\n\r\n"
+    )
+    result = read(tmp_path, "m.eml", message + inner + b"--x--\r\n", "message/rfc822")
+    assert "- Inner (message/rfc822)" in result.text
+    assert result.text.endswith("---\n\n# Inner\n\n- From: z@x.test\n\nwords inside\n")
+
+
+def test_a_text_that_was_compressed_by_itself_is_read(tmp_path: Path) -> None:
+    table = read(tmp_path, "a.csv.gz", gzip.compress(b"a,b\n1,2\n"), "application/gzip")
+    assert table.text == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    assert "gzip of 8 bytes (text/csv)" in table.facts
+    assert read(tmp_path, "a.xz", lzma.compress(b"<h1>T</h1><p>para</p>"), "application/x-xz").text == "# T\n\npara\n"
+    # What is no text is listed, and what is too large is not unpacked.
+    assert "(one compressed file)" in read(tmp_path, "p.gz", gzip.compress(bytes(range(256))), "application/gzip").text
+    bomb = read(tmp_path, "b.gz", gzip.compress(bytes(64 << 20)), "application/gzip")
+    assert "gzip archive: 1 entry, 67108864 bytes unpacked" in bomb.text
+
+
+def test_archives_that_are_not_listed_say_so(tmp_path: Path) -> None:
+    found = read(tmp_path, "a.7z", b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(90), "application/x-7z-compressed")
+    assert found.content is None
+    assert found.warnings[0]["code"] == "not_listed"
+
+
+def test_feeds_say_what_they_enclose_and_where_they_are_from(tmp_path: Path) -> None:
+    feed = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://a.example/blog/"><title type="html">Tides
+    &amp;amp; [oil]</title><link href="/"/><entry xml:base="sub/"><title>One</title><link rel="enclosure" href="1.mp3"
+    type="audio/mpeg"/><link href="one"/><content type="html">&lt;a href="x"&gt;see&lt;/a&gt;</content></entry>
+    </feed>"""
+    assert read(tmp_path, "a.xml", feed, "application/atom+xml").text == (
+        "# [Tides & \\[oil\\]](https://a.example/)\n\n## [One](https://a.example/blog/sub/one)\n\n"
+        "[see](https://a.example/blog/sub/x)\n\n[audio/mpeg](https://a.example/blog/sub/1.mp3)\n"
+    )
+    rss = b"""<rss xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel><title>Cast</title>
+    <link>https://a.example/</link><item><title>Ep 1</title><link>/1</link><itunes:duration>31:05</itunes:duration>
+    <enclosure url="https://b.example/1.mp3" type="audio/mpeg"/></item></channel></rss>"""
+    text = read(tmp_path, "a.rss", rss, "application/rss+xml").text
+    assert "## [Ep 1](http://site.test/1)\n\n[audio/mpeg, 31:05](https://b.example/1.mp3)\n" in text
+
+
+def test_notebooks_keep_tables_and_markdown_among_their_outputs(tmp_path: Path) -> None:
+    frame = "<table><tr><th></th><th>a</th></tr><tr><th>0</th><td>1</td></tr></table>"
+    outputs = [
+        {"output_type": "execute_result", "data": {"text/html": frame, "text/plain": "   a"}},
+        {"output_type": "display_data", "data": {"text/markdown": "**bold**"}},
+        {"output_type": "display_data", "data": {"application/json": {"k": 1}}},
+    ]
+    book = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "x", "outputs": outputs}]}
+    assert read(tmp_path, "a.ipynb", json.dumps(book).encode(), "application/json").text == (
+        '```\nx\n```\n\n|  | a |\n| --- | --- |\n| 0 | 1 |\n\n**bold**\n\n```json\n{\n  "k": 1\n}\n```\n'
+    )
