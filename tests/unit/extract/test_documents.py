@@ -176,8 +176,9 @@ def test_word_keeps_what_stands_beside_plain_runs(tmp_path: Path) -> None:
     fraction = f"<m:f><m:num>{one.format('a')}</m:num><m:den>{one.format('b+1')}</m:den></m:f>"
     power = f"<m:sSup><m:e>{one.format('x')}</m:e><m:sup>{one.format('2')}</m:sup></m:sSup>"
     field = (
-        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>HYPERLINK "https://a.example/f"</w:instrText>'
-        f'</w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>{said("field")}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+        '<w:r><w:instrText>HYPERLINK "https://a.example/f"</w:instrText></w:r>'
+        f'<w:r><w:fldChar w:fldCharType="separate"/></w:r>{said("field")}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
     )
     merged = '<w:tcPr><w:vMerge w:val="{}"/></w:tcPr>'
     rows = (

@@ -240,7 +240,8 @@ def test_a_text_that_was_compressed_by_itself_is_read(tmp_path: Path) -> None:
     table = read(tmp_path, "a.csv.gz", gzip.compress(b"a,b\n1,2\n"), "application/gzip")
     assert table.text == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
     assert "gzip of 8 bytes (text/csv)" in table.facts
-    assert read(tmp_path, "a.xz", lzma.compress(b"<h1>T</h1><p>para</p>"), "application/x-xz").text == "# T\n\npara\n"
+    page = lzma.compress(b"<!doctype html><h1>T</h1><p>para</p>")
+    assert read(tmp_path, "a.xz", page, "application/x-xz").text == "# T\n\npara\n"
     # What is no text is listed, and what is too large is not unpacked.
     assert "(one compressed file)" in read(tmp_path, "p.gz", gzip.compress(bytes(range(256))), "application/gzip").text
     bomb = read(tmp_path, "b.gz", gzip.compress(bytes(64 << 20)), "application/gzip")
