@@ -266,8 +266,9 @@ def _compressed(file: _File) -> Extraction | None:
     data = archives.single(file.path, file.kind)
     if data is None:
         return None
-    name = os.path.splitext(urlsplit(file.url).path or file.path)[0]
-    kind = sniff.sniff(data, None, name)
+    # The name without the compression's own ending: as saved, or as the address has it.
+    names = [os.path.splitext(name)[0] for name in (file.path, urlsplit(file.url).path)]
+    kind = sniff.sniff(data, None, next((name for name in names if os.path.splitext(name)[1]), names[0]))
     reader = _reader(kind)
     # Documents are read from their own files, and what is no text is listed.
     if reader in (_document, _archive, _nothing, _image, _ole) or (reader is _unknown and sniff.is_binary(data)):
