@@ -6,7 +6,7 @@ import re
 import zipfile
 from typing import Any
 
-from cdpfetch.extract import opendocument, pdf, slides, word
+from cdpfetch.extract import opendocument, slides, word
 from cdpfetch.extract.package import NotAPackage, Package, child, children
 from cdpfetch.extract.result import Extraction, content_body, readable, warning
 
@@ -63,16 +63,16 @@ def extract(path: str, kind: str) -> Extraction:
         return Extraction(None, warnings=(note,))
     if kind == opendocument.TYPE:
         return _presentation(path)
+    if kind == "application/pdf" and (found := _pdf(path)) is not None:
+        return found
     import kreuzberg
 
     try:
-        result = kreuzberg.extract_file_sync(path, _RENAMED.get(kind, kind), _config(kind))
+        result = kreuzberg.extract_file_sync(path, _RENAMED.get(kind, kind), _config())
     except kreuzberg.KreuzbergError as error:
         return Extraction(None, warnings=(_failure(kind, str(error)),))
     text = _mend(result.content, kind)
-    if kind == "application/pdf":
-        text = pdf.mend(text, [str(page.get("content") or "") for page in result.pages or []])
-    elif kind.endswith("wordprocessingml.document"):
+    if kind.endswith("wordprocessingml.document"):
         text = _word(path) or text
     elif kind.endswith("spreadsheetml.sheet"):
         text = _hidden_sheets(path, text)
@@ -82,6 +82,47 @@ def extract(path: str, kind: str) -> Extraction:
     if not re.sub(r"<!-- (?:page|slide) \d+(?: \(hidden\))? -->", "", text).strip():
         return Extraction(None, title=title, facts=facts, meta=meta, warnings=(_nothing(kind),))
     return readable(content_body(text), title=title, facts=facts, meta=meta)
+
+
+def _pdf(path: str) -> Extraction | None:
+    """A PDF; None where the reader can't open it, and another may."""
+    try:
+        from cdpfetch.extract import pdf, pdfwords
+    except ImportError:
+        # No wheel of pdfium for this system.
+        return None
+    try:
+        with pdf.LOCK, pdfwords.Document(path) as document:
+            found, about = pdf.read(document), document.about()
+    except pdfwords.Locked:
+        return Extraction(None, warnings=(ENCRYPTED,))
+    except pdfwords.Unreadable:
+        return None
+    kind = "application/pdf"
+    dates = {"created_at": _date(about.get("CreationDate", "")), "modified_at": _date(about.get("ModDate", ""))}
+    named = {"title": about.get("Title"), "authors": [author] if (author := about.get("Author")) else None}
+    title, facts, meta = _about({**named, "page_count": found.pages, **dates}, kind)
+    notes = []
+    if found.read < found.pages:
+        notes.append(warning("truncated", f"only the first {found.read} of {found.pages} pages were read"))
+    if len(found.wordless) == found.read:
+        nothing = _nothing(kind) if found.images else warning("no_text", "the PDF's pages hold neither text nor images")
+        return Extraction(None, title=title, facts=facts, meta=meta, warnings=(*notes, nothing))
+    if found.wordless:
+        numbers = ", ".join(map(str, found.wordless[:20])) + (", …" if len(found.wordless) > 20 else "")
+        why = " (they are images, and OCR is off)" if found.images else ""
+        said = f"{len(found.wordless)} of {found.read} pages hold no text{why}: {numbers}"
+        notes.append(warning("pages_without_text", said))
+    return readable(content_body(found.markdown), title=title, facts=facts, meta=meta, warnings=tuple(notes))
+
+
+def _date(value: str) -> str | None:
+    """A PDF's date (ISO 32000-1, 7.9.4) in the form of ISO 8601, or None."""
+    found = re.match(r"D?:?(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?", value)
+    if found is None:
+        return None
+    day = "-".join(found.group(1, 2, 3))
+    return f"{day}T{':'.join(found.group(4, 5, 6))}" if found.group(4) else day
 
 
 def _presentation(path: str) -> Extraction:
@@ -114,13 +155,12 @@ def _word(path: str) -> str:
         return ""
 
 
-def _config(kind: str) -> Any:
-    from kreuzberg import ConcurrencyConfig, PageConfig
+def _config() -> Any:
+    from kreuzberg import ConcurrencyConfig
     from kreuzberg import ExtractionConfig as Config
 
-    pages = PageConfig(extract_pages=True) if kind == "application/pdf" else None
     # disable_ocr is missing in the package's own stubs.
-    options: dict[str, Any] = {"output_format": "markdown", "use_cache": False, "disable_ocr": True, "pages": pages}
+    options: dict[str, Any] = {"output_format": "markdown", "use_cache": False, "disable_ocr": True}
     return Config(**options, concurrency=ConcurrencyConfig(max_threads=1))
 
 
@@ -197,10 +237,11 @@ def _hidden_sheets(path: str, text: str) -> str:
 def _about(metadata: dict[str, Any], kind: str) -> tuple[str | None, tuple[str, ...], dict[str, Any]]:
     title = metadata.get("title")
     title = " ".join(title.split())[:500] if isinstance(title, str) else None
+    title = None if title and title.lower() in ("untitled", "(anonymous)", "(unspecified)") else title
     authors = metadata.get("authors")
     author = ", ".join(map(str, authors)) if isinstance(authors, list) else None
     facts, meta = [], {"document_type": kind}
-    if author and author.lower() not in ("anonymous", "python-docx", "openpyxl", "unknown"):
+    if author and author.lower() not in ("anonymous", "(anonymous)", "python-docx", "openpyxl", "unknown"):
         facts.append(f"by {author}")
         meta["author"] = author
     for key, label in (("page_count", "pages"), ("sheet_count", "sheets"), ("slide_count", "slides")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from cdpfetch import artifacts
 from cdpfetch.extract import (
@@ -267,7 +266,7 @@ def _compressed(file: _File) -> Extraction | None:
     if data is None:
         return None
     # The name without the compression's own ending: as saved, or as the address has it.
-    names = [os.path.splitext(name)[0] for name in (file.path, urlsplit(file.url).path)]
+    names = [os.path.splitext(name)[0] for name in (file.path, file.url.partition("?")[0])]
     kind = sniff.sniff(data, None, next((name for name in names if os.path.splitext(name)[1]), names[0]))
     reader = _reader(kind)
     # Documents are read from their own files, and what is no text is listed.

@@ -74,7 +74,7 @@ class Inline:
         out = []
         for part in re.split(BREAK + r"(?:[ ]*" + BREAK + r")+", text):
             lines = [line.strip() for line in part.split(BREAK)]
-            lines = [_guard(line) for line in lines if line]
+            lines = [guard(line) for line in lines if line]
             if lines:
                 out.append("\\\n".join(lines))
         return out
@@ -292,7 +292,7 @@ def escape(text: str) -> str:
     return _ESCAPES.sub(lambda found: "\\" + found.group(), text)
 
 
-def _guard(line: str) -> str:
+def guard(line: str) -> str:
     """A line that must not become a heading, a list or a quote by its first characters."""
     found = _LINE_START.match(line)
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ def warm() -> None:
     """Import and run everything once, so that the first job is as fast as the next."""
     extract_page(_WARM_PAGE, "http://localhost/")
     import kreuzberg  # noqa: F401
+
+    # There may be no wheel of pdfium for this system.
+    with contextlib.suppress(ImportError):
+        from cdpfetch.extract import pdf  # noqa: F401
 
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ OWNERS = {
     "httpx": {"daemon", "fetchers", "httpclient", "httperrors", "httpproxies"},
     "jsonschema": {"adapters", "search"},
     "kreuzberg": {"extract"},
+    "pypdfium2": {"extract"},
     "langchain_core": {"adapters"},
     "llama_index": {"adapters"},
     "mcp": {"adapters"},
