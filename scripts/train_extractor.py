@@ -85,6 +85,7 @@ class Page(NamedTuple):
     expected: list[str]
     kin: context.Kin
     blocks: list[Block]
+    title: str
     sample: Any
 
 
@@ -129,7 +130,8 @@ def read(path: str) -> Page | None:
     blocks = segment(convert.prepare(root))
     if not blocks:
         return None
-    rows = Features(blocks, meta, url).rows()
+    features = Features(blocks, meta, url)
+    rows = features.rows()
     words = [tokens(block.text) for block in blocks]
     expected = tokens(record["expected_text"])
     shares = label(words, expected)
@@ -151,8 +153,9 @@ def read(path: str) -> Page | None:
         weights,
         words,
         expected,
-        context.kin(blocks, rows),
+        context.kin(blocks, rows, features.kinds),
         blocks,
+        meta.title or "",
         drawn(len(blocks), digest[2]),
     )
 
@@ -178,7 +181,7 @@ class Models(NamedTuple):
 
     def chances(self, page: Page) -> list[float]:
         rows = context.second_rows(page.kin, list(self.first.predict(page.rows)))
-        return list(self.second.predict(np.array(rows, dtype=np.float32)))
+        return context.settled(page.kin, list(self.second.predict(np.array(rows, dtype=np.float32))))
 
 
 def train(pages: list[Page]) -> Models:
@@ -216,7 +219,7 @@ def _weights(page: Page) -> Any:
 
 def page_score(page: Page, chances: list[float]) -> tuple[float, float, float]:
     """Words precision, recall and F1 of the blocks that are chosen."""
-    kept = choose.choose(page.blocks, chances)
+    kept = choose.choose(page.blocks, chances, page.title)
     got = Counter(word for words, keep in zip(page.tokens, kept, strict=True) if keep for word in words)
     want = Counter(page.expected)
     common = sum((got & want).values())

@@ -39,7 +39,7 @@ def extract(html: str, url: str) -> PageText:
     if len(found) > MAX_BLOCKS:
         note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
         return PageText(markdown.render(body, base), meta, visible, visible, (note,))
-    kept = choose.choose(found, model.judge(found, meta, url))
+    kept = choose.choose(found, model.judge(found, meta, url), meta.title or "")
     chosen = [block for block, keep in zip(found, kept, strict=True) if keep]
     prune(block for block, keep in zip(found, kept, strict=True) if not keep)
     return PageText(markdown.render(body, base), meta, visible, _visible(chosen))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from cdpfetch.extract import threads
+from cdpfetch.extract import copies, threads
 from cdpfetch.extract.blocks import HEADINGS
 from cdpfetch.extract.dom import Node
 from cdpfetch.extract.segment import Block
@@ -20,11 +21,15 @@ _LIST_SHARE = 0.6
 # The extent is the smallest element with this share of the kept words; this share of the cut is enough inside it for
 # a short block with a link, and how many words are short.
 _EXTENT_SHARE = 0.9
-_INSIDE = 0.4
+_INSIDE = 0.3
 _SHORT = 12
 # The share of the cut at which a heading stays though the next block does not; what is small does not part them.
-_SURE = 0.25
+_SURE = 0.3
 _SMALL = 12
+# How much of the first heading the page's title has to share, and the chance that is enough for it then.
+_TITLE_SHARE = 0.6
+_TITLE_CHANCE = 0.06
+_WORD = re.compile(r"\w+")
 # The share of the cut that is enough for a listing, a formula or a quotation beside kept text.
 _FAINT = {"pre": 0.1, "tex": 0.05, "blockquote": 0.12}
 
@@ -48,8 +53,9 @@ def best_cut(chances: list[float], sizes: list[int], beta: float = BETA) -> floa
     return min(max(cut, _MIN_CUT), _MAX_CUT)
 
 
-def choose(found: list[Block], chances: list[float]) -> list[bool]:
-    """For each block whether it is content.  At least one is, when any has words."""
+def choose(found: list[Block], chances: list[float], title: str = "") -> list[bool]:
+    """For each block whether it is content, with the page's title.  At least one is, when any has words."""
+    chances = copies.drop(found, chances)
     sizes = [block.words for block in found]
     cut = best_cut(chances, sizes)
     kept = [chance >= cut and size > 0 for chance, size in zip(chances, sizes, strict=True)]
@@ -59,6 +65,7 @@ def choose(found: list[Block], chances: list[float]) -> list[bool]:
     _tables(found, chances, kept, cut)
     _fill_gaps(found, chances, kept, cut)
     _headings(found, chances, kept, cut)
+    _title(found, chances, kept, title)
     threads.keep_bylines(found, kept)
     _notes(found, kept)
     _images(found, kept)
@@ -155,6 +162,18 @@ def _headings(found: list[Block], chances: list[float], kept: list[bool], cut: f
         soon = following or (soon and block.words < _SMALL)
         following = kept[index]
         soon = soon or following
+
+
+def _title(found: list[Block], chances: list[float], kept: list[bool], title: str) -> None:
+    """The page's own heading stays, though a menu or a byline parts it from the text."""
+    wanted = set(_WORD.findall(title.lower()))
+    for index, block in enumerate(found):
+        if _level(block) != 1 or not block.words:
+            continue
+        words = _WORD.findall(block.text[:300].lower())
+        if sum(word in wanted for word in words) >= _TITLE_SHARE * max(1, len(words)):
+            kept[index] = kept[index] or chances[index] >= _TITLE_CHANCE
+            return
 
 
 def _level(block: Block) -> int:

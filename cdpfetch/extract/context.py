@@ -6,24 +6,33 @@ One card of a list, one comment of a thread or one paragraph of a text may look 
 from __future__ import annotations
 
 from itertools import accumulate
-from math import log2
+from math import exp, log, log2
 from typing import NamedTuple
 
-from cdpfetch.extract import features
+from cdpfetch.extract import features, sections, twins
 from cdpfetch.extract.dom import Node
 from cdpfetch.extract.segment import Block
 
 _LEVELS = (0, 1, 2, 3, 4, 6, 8)
-_SIGNATURE_LEVELS = 5
 _REACH = 4
+# How far a block's log-odds go towards the mean of its kind, when it has that many; chances are kept off 0 and 1.
+_PULL = 0.6
+_FEW = 3
+_LEAST = 0.003
 _OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
-_OWN = ("words", "link_density", "heading", "ends", "chars_0", "whole", "repeats", "index")
+_OWN = (
+    *("words", "link_density", "heading", "ends", "whole", "repeats", "index"),
+    *(*twins.NAMES, *sections.NAMES, "said_share", "is_title", "title_share"),
+    *("from_h1", "after_h1", "heading_level", "density_1", "density_2", "long_1", "density_4", "wins_near"),
+)
+_HEADING = features.NAMES.index("heading")
 _OWN_INDEXES = [features.NAMES.index(name) for name in _OWN]
 
 NAMES = (
     ["chance", *(f"mean_{level}" for level in _LEVELS), "mean_twins", "twins"]
     + [f"chance_{offset:+}" for offset in _OFFSETS]
     + ["mean_near", "mean_around", "mean_page", "reached", "highest", "expected", *_OWN]
+    + ["mean_section", "chance_heading", "highest_twin"]
 )
 
 
@@ -35,27 +44,43 @@ class Kin(NamedTuple):
         chains: for each block the numbers of its ancestors at some levels.
         twins: for each block the number of its kind: same tags and classes up to some levels.
         own: for each block some of its first features.
+        sections: for each block the number of its section: a heading and what follows up to the next one.
+        heads: for each block the last heading at or before it, -1 before the first.
     """
 
     sizes: list[float]
     chains: list[list[int]]
     twins: list[int]
     own: list[list[float]]
+    sections: list[int]
+    heads: list[int]
 
 
-def kin(found: list[Block], rows: list[list[float]]) -> Kin:
-    """The kinship of blocks with their first feature rows."""
+def kin(found: list[Block], rows: list[list[float]], kinds: list[int]) -> Kin:
+    """The kinship of blocks with their first feature rows and the numbers of their kinds."""
     numbers: dict[Node, int] = {}
-    kinds: dict[tuple[tuple[str, str], ...], int] = {}
-    chains, twins = [], []
+    chains = []
     for block in found:
         above = [block.node, *block.node.ancestors()]
         last = len(above) - 1
         chains.append([numbers.setdefault(above[min(level, last)], len(numbers)) for level in _LEVELS])
-        signature = tuple([(node.tag, node.get("class")) for node in above[:_SIGNATURE_LEVELS]])
-        twins.append(kinds.setdefault(signature, len(kinds)))
     sizes = [max(0.5, float(block.words)) for block in found]
-    return Kin(sizes, chains, twins, [[row[index] for index in _OWN_INDEXES] for row in rows])
+    own = [[row[index] for index in _OWN_INDEXES] for row in rows]
+    return Kin(sizes, chains, kinds, own, *_sections([row[_HEADING] > 0 for row in rows]))
+
+
+def _sections(heading: list[bool]) -> tuple[list[int], list[int]]:
+    """For each block the number of its section, and the last heading at or before it."""
+    numbers, heads = [], []
+    number, head = 0, -1
+    for index, is_heading in enumerate(heading):
+        if is_heading:
+            # Headings that follow each other open one section.
+            number += index > 0 and not heading[index - 1]
+            head = index
+        numbers.append(number)
+        heads.append(head)
+    return numbers, heads
 
 
 def second_rows(kin: Kin, chances: list[float]) -> list[list[float]]:
@@ -78,7 +103,31 @@ def second_rows(kin: Kin, chances: list[float]) -> list[list[float]]:
     columns.append([reached / total for reached in mass[1:]])
     columns.append([max(chances)] * count)
     columns.append([log2(1 + total)] * count)
-    return [[*values, *own] for values, own in zip(zip(*columns, strict=True), kin.own, strict=True)]
+    highest = [0.0] * len(numbers)
+    for kind, chance in zip(kin.twins, chances, strict=True):
+        highest[kind] = max(highest[kind], chance)
+    last = [
+        _means(kin.sections, masses, kin.sizes),
+        [chances[head] if head >= 0 else -1.0 for head in kin.heads],
+        [highest[kind] for kind in kin.twins],
+    ]
+    return [
+        [*values, *own, *late]
+        for values, own, late in zip(zip(*columns, strict=True), kin.own, zip(*last, strict=True), strict=True)
+    ]
+
+
+def settled(kin: Kin, chances: list[float]) -> list[float]:
+    """The chances, drawn towards those of each block's kind, so that a list's cards or a thread's posts stay alike."""
+    odds = [log(chance / (1 - chance)) for chance in (min(max(chance, _LEAST), 1 - _LEAST) for chance in chances)]
+    counts = [0] * (max(kin.twins, default=-1) + 1)
+    for kind in kin.twins:
+        counts[kind] += 1
+    means = _means(kin.twins, [odd * size for odd, size in zip(odds, kin.sizes, strict=True)], kin.sizes)
+    return [
+        chance if counts[kind] < _FEW else 1 / (1 + exp(-odd - _PULL * (mean - odd)))
+        for chance, kind, odd, mean in zip(chances, kin.twins, odds, means, strict=True)
+    ]
 
 
 def _means(groups: list[int], masses: list[float], sizes: list[float]) -> list[float]:

@@ -10,7 +10,7 @@ from math import log2
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from cdpfetch.extract import blocks, witness
+from cdpfetch.extract import blocks, said, sections, twins, witness
 from cdpfetch.extract.dom import Node
 from cdpfetch.extract.metadata import Metadata
 from cdpfetch.extract.segment import Block
@@ -18,75 +18,36 @@ from cdpfetch.extract.segment import Block
 # Words of class names, ids and roles, by what they tell; the feature is the distance to the nearest ancestor with one.
 _GROUPS = {
     "nav": r"nav|menu|topbar|(?:^|[\W_])tabs?(?:$|[\W_])",
-    "breadcrumb": r"breadcrumb|crumb",
     "footer": r"foot",
     "header": r"header|masthead|top-?bar",
     "sidebar": r"side-?bar|aside|(?:^|[\W_])(?:rail|secondary|widget)|right-?col|left-?col|sidenav",
     "comment": r"comment|disqus|respon(?:d|se)",
-    "related": r"relat|recommend|similar|also-|more-(?:stories|from|articles|posts|news|like)|suggest|"
-    r"read-?next|up-?next|"
-    r"trending|popular|most-|latest|recirc",
-    "social": r"share|sharing|social|follow|tweet|facebook|addthis|sns",
-    "ad": r"(?:^|[\W_])(?:ads?|adv|promo|dfp|gpt|mpu)(?:$|[\W_])|advert|sponsor|outbrain|taboola|promot",
-    "consent": r"cookie|consent|gdpr|privacy|onetrust",
+    "related": r"relat|recommend|similar|also-|more-(?:stories|from|articles|posts|news|like)|suggest|read-?next|"
+    r"up-?next|trending|popular|most-|latest|recirc",
     "modal": r"modal|popup|pop-up|overlay|dialog|lightbox|drawer|toast|tooltip|popover",
     "subscribe": r"newsletter|subscri|sign-?up|paywall|donat|optin|mailing",
-    "login": r"log-?in|sign-?in|account|register",
-    "search": r"search",
     "meta": r"meta|byline|dateline|info-?bar|post-?info",
-    "author": r"author|(?:^|[\W_])bio(?:$|[\W_])|profile|avatar|user|poster|signature",
     "date": r"(?:^|[\W_])(?:date|time|datetime|timestamp)|publish|posted",
-    "tags": r"(?:^|[\W_])tags?(?:$|[\W_])|categor|topics|keyword|label",
-    "toc": r"(?:^|[\W_])toc(?:$|[\W_])|table-?of-?contents|on-?this-?page|page-?nav|outline",
-    "pager": r"pagina|pager|(?:^|[\W_])(?:prev|next|previous)(?:$|[\W_])|load-?more",
     "content": r"content|(?:^|[\W_])(?:body|text|copy|prose|rte)|rich-?text|markdown|wysiwyg",
     "article": r"article|story|(?:^|[\W_])(?:post|entry|blog|news)",
     "main": r"(?:^|[\W_])(?:main|primary|page)(?:$|[\W_])|maincontent",
     "forum": r"thread|(?:^|[\W_])topic(?:$|[\W_])|message|post-?(?:body|content|text)|postbody|repl(?:y|ies)|"
-    r"answer|question|"
-    r"discussion|cooked",
-    "product": r"product|(?:^|[\W_])(?:sku|pdp)|item-?detail",
-    "price": r"price|cart|basket|(?:^|[\W_])buy|stock|shipping|add-?to|checkout|wishlist",
-    "spec": r"spec|feature|attribut|detail",
+    r"answer|question|discussion|cooked",
     "desc": r"desc|summary|intro|(?:^|[\W_])(?:lead|lede|dek)|excerpt|abstract|standfirst|subtitle|subhead",
     "review": r"review|rating|(?:^|[\W_])stars?(?:$|[\W_])|testimonial",
-    "card": r"card|tile|grid-?item|teaser|list-?item|result|thumb",
-    "gallery": r"gallery|carousel|slide|slick|swiper",
-    "caption": r"caption|credit|figure|(?:^|[\W_])(?:image|photo|img|media)",
-    "code": r"code|highlight|snippet|prettyprint",
     "button": r"btn|button|(?:^|[\W_])cta|action",
     "filter": r"filter|facet|(?:^|[\W_])sort|refine|toolbar|control|dropdown|option",
     "form": r"form(?!at)|field|input",
     "legal": r"copyright|legal|disclaimer|terms|licen[sc]e",
     "hidden": r"hidden|hide|collaps|invisible",
     "title": r"title|headline|heading|(?:^|[\W_])h[1-6](?:$|[\W_])",
-    "doc": r"(?:^|[\W_])docs?|wiki|(?:^|[\W_])mw-|section|chapter|admonition|(?:^|[\W_])note",
-    "hero": r"hero|banner|jumbotron|splash",
     "faq": r"faq|accordion",
-    "skip": r"skip|jump|notice|alert|announce",
     "list": r"list|grid|items|feed|archive|loop",
 }
 _GROUP_PATTERNS = [re.compile(pattern) for pattern in _GROUPS.values()]
 _ANY_GROUP = re.compile("|".join(_GROUPS.values()))
-_TAGS = (
-    *(
-        "nav",
-        "header",
-        "footer",
-        "aside",
-        "main",
-        "article",
-        "section",
-        "form",
-        "ul",
-        "li",
-        "dl",
-        "blockquote",
-        "figure",
-    ),
-    *("a", "button", "details", "p", "span", "td", "label", "address", "figcaption", "pre", "time"),
-)
-_TAG_INDEX = {tag: index for index, tag in enumerate(_TAGS)} | {"ol": _TAGS.index("ul"), "dd": _TAGS.index("dl")}
+_TAGS = tuple("nav header footer aside main article section form ul li blockquote a p".split())
+_TAG_INDEX = {tag: index for index, tag in enumerate(_TAGS)} | {"ol": _TAGS.index("ul")}
 _ROLES = {
     "navigation": "nav",
     "banner": "header",
@@ -95,49 +56,23 @@ _ROLES = {
     "main": "main",
     "article": "article",
     "form": "form",
-    "button": "button",
 }
-_UPPER = re.compile("[A-Z\u00c0-\u00de\u0391-\u03a9\u0410-\u042f]")
-_DIGIT = re.compile("[0-9]")
 _FAR = 15
-_LEVELS = (0, 1, 2, 3, 4, 6, 8)
+_LEVELS = (0, 1, 2, 3, 4, 6)
 _LONG_WORDS = 15
 
 _PHRASES = {
-    "cookie": r"cookie|privacy policy|consent",
-    "copyright": r"©|copyright|all rights reserved",
-    "share": r"\bshare\b|tweet|facebook|whatsapp|pinterest|linkedin",
-    "more": (
-        r"read more|learn more|see more|view all|show more|see all|load more|continue reading|shop now|"
-        r"click here|find out"
-    ),
     "login": r"log ?in|sign ?in|sign ?up|register|subscribe|newsletter|create (?:an )?account|your email",
-    "related": r"related|recommended|you (?:may|might) (?:also )?like|also (?:like|bought|viewed)|similar|"
-    r"more from|popular|"
-    r"trending|most read|latest|up next|read next|recent|featured",
+    "related": r"related|recommended|you (?:may|might) (?:also )?like|also (?:like|bought|viewed)|similar|more from|"
+    r"popular|trending|most read|latest|up next|read next|recent|featured",
     "comments": r"\bcomments?\b|leave a reply|\breply\b|\breplies\b|join the (?:discussion|conversation)",
-    "ago": (
-        r"\bago\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|"
-        r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}-\d\d-\d\d"
-    ),
-    "byline": r"^by\b|written by|posted by|author|published|updated|min(?:ute)?s? read|reading time",
-    "price": r"[$€£¥]\s?\d|\d\s?(?:€|usd|eur|kr|zł)|add to (?:cart|bag|basket)|in stock|free shipping|buy now",
-    "skip": r"skip to|toggle|search|menu|close|back to|previous|next|loading|advertisement|sponsored",
-    "terms": r"terms|contact us|about us|careers|sitemap|help center|accessibility|disclaimer|faq",
+    "ago": r"\bago\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|"
+    r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}-\d\d-\d\d",
     "contents": r"table of contents|on this page|contents|in this article|jump to|references|external links|see also",
     "rating": r"stars?\b|rating|reviews?\b|helpful|verified",
 }
 _PHRASE_PATTERNS = [re.compile(pattern) for pattern in _PHRASES.values()]
 _ANY_PHRASE = re.compile("|".join(_PHRASES.values()))
-_STOP = frozenset(
-    (
-        "the a an and or of to in on for with is are was were be been has have had that this these those it "
-        "its as at by from but not you your we our they their he she his her i if when which who will can "
-        "would der die das und ist nicht ein eine mit von zu den für auf le la les des et est une dans pour "
-        "que qui sur pas el los las del y en un una por con se su para es no di il che e per non sono della o "
-        "os do da em um uma não com het een van en de dat niet и в не на что"
-    ).split()
-)
 _PAGE_TYPES = {
     "product": ("product", "productgroup", "offer"),
     "forum": ("discussionforumposting", "qapage", "question", "comment", "answer"),
@@ -149,62 +84,30 @@ _PAGE_TYPES = {
 
 def _names() -> list[str]:
     names = [f"class_{name}" for name in _GROUPS] + [f"tag_{name}" for name in _TAGS]
-    names += [
-        "words",
-        "chars",
-        "link_density",
-        "links",
-        "word_length",
-        "commas",
-        "stops",
-        "stop_share",
-        "ends",
-        "upper",
-    ]
-    names += [
-        "digits",
-        "question",
-        "images",
-        "heading",
-        "whole",
-        "depth",
-        "title_share",
-        "is_title",
-        "repeats",
-        "pipes",
-    ]
+    names += ["words", "chars", "link_density", "word_length", "ends", "heading", "whole"]
+    names += ["title_share", "is_title", "repeats"]
     names += [f"says_{name}" for name in _PHRASES]
     names += ["index", "before", "from_h1", "after_h1", "from_end", "from_heading", "heading_level"]
     names += [f"under_{name}" for name in _PHRASES]
-    for level in _LEVELS:
-        names += [f"{what}_{level}" for what in ("chars", "share", "density", "blocks", "long", "twins")]
-    for offset in (-3, -2, -1, 1, 2, 3):
-        names += [f"{what}_{offset:+}" for what in ("words", "density", "heading", "near")]
+    names += [f"{what}_{level}" for level in _LEVELS for what in ("share", "density", "long")] + ["twins"]
     names += ["words_around", "density_around", "long_around", "long_before", "long_after"]
-    names += [
-        "page_blocks",
-        "page_chars",
-        "page_density",
-        "page_long",
-        "page_articles",
-        "page_main",
-        "page_h1",
-        "page_pre",
-    ]
-    names += ["page_headings", "page_li", "page_time", "url_depth", "url_slug"]
-    return names + [f"page_{name}" for name in _PAGE_TYPES] + list(witness.NAMES)
+    names += ["page_blocks", "page_density", "page_long", "page_articles", "page_main", "page_h1", "page_li"]
+    names += ["url_depth", "url_slug"] + [f"page_{name}" for name in _PAGE_TYPES]
+    return [*names, *witness.NAMES, *twins.NAMES, *sections.NAMES, *said.NAMES]
 
 
 NAMES = _names()
+# Attributes besides class and id whose words say what an element is.
+_LABELS = ("role", "itemprop", "data-testid", "data-test-id", "data-component", "data-type", "aria-label")
 
 
 class _Stat:
     """Sums over the blocks below one element."""
 
-    __slots__ = ("blocks", "chars", "links", "long")
+    __slots__ = ("chars", "links", "long")
 
     def __init__(self) -> None:
-        self.chars = self.links = self.blocks = self.long = 0
+        self.chars = self.links = self.long = 0
 
 
 class _Local(NamedTuple):
@@ -228,6 +131,8 @@ class Features:
 
     def __init__(self, found: list[Block], meta: Metadata, url: str) -> None:
         self._blocks = found
+        self._meta = meta
+        self.kinds = twins.kinds(found)
         self._title = frozenset(_tokens(meta.title or ""))
         self._marks: dict[tuple[str, str], tuple[int, ...]] = {}
         self._signatures: dict[Node, Counter[tuple[str, str]]] = {}
@@ -245,7 +150,11 @@ class Features:
     def rows(self) -> list[list[float]]:
         """One row a block, in the order of `NAMES`."""
         self._prepare_order()
-        return [self._row(index) for index in range(len(self._blocks))]
+        kin = twins.rows(self._blocks, self.kinds)
+        below = sections.rows(self._blocks, [local.heading > 0 for local in self._local])
+        witnesses = said.rows(self._blocks, self._meta)
+        own = [self._row(index) for index in range(len(self._blocks))]
+        return [[*a, *b, *c, *d] for a, b, c, d in zip(own, kin, below, witnesses, strict=True)]
 
     # ------------------------------------------------------------------ sums
     @staticmethod
@@ -264,7 +173,6 @@ class Features:
                     stat = self._stats[node] = _Stat()
                 stat.chars += local.chars
                 stat.links += block.link_chars
-                stat.blocks += 1
                 if local.long:
                     stat.long += local.chars
                 node = node.parent
@@ -296,7 +204,7 @@ class Features:
         row += self._says[index]
         row += self._place(index)
         row += self._levels(block)
-        row += self._neighbours(index)
+        row += self._around(index)
         return row + self._page + self._votes.row(block)
 
     def _path(self, node: Node) -> list[float]:
@@ -315,10 +223,12 @@ class Features:
 
     def _mark(self, node: Node) -> tuple[int, ...]:
         role = node.get("role")
-        key = (node.tag, f"{node.classes} {role}" if node.attrs else "")
+        key = (node.tag, _labels(node) if node.attrs else "")
         known = self._marks.get(key)
         if known is None:
             found = {mark for word in key[1].split() for mark in _word_marks(word)}
+            if "-" in node.tag:
+                found.update(_word_marks(node.tag))
             found.update(
                 len(_GROUPS) + _TAG_INDEX[tag] for tag in (node.tag, _ROLES.get(role, "")) if tag in _TAG_INDEX
             )
@@ -326,31 +236,20 @@ class Features:
         return known
 
     def _words(self, block: Block, local: _Local) -> Iterable[float]:
-        text, words = block.text, max(1, block.words)
-        lowered = text[:400].lower().split()
+        text = block.text
         tokens = _tokens(text[:300])
-        in_title = sum(token in self._title for token in tokens) / max(1, len(tokens)) if self._title else 0.0
+        in_title = sum([token in self._title for token in tokens]) / max(1, len(tokens)) if self._title else 0.0
         return (
             local.words,
             log2(1 + local.chars),
             local.density,
-            min(block.links, 50),
-            local.chars / words,
-            (text.count(",") + text.count("，") + text.count("、")) / words,
-            text.count(". ") + text.count("。") + text.count("! ") + text.count("? "),
-            sum(word in _STOP for word in lowered) / max(1, len(lowered)),
+            local.chars / max(1, block.words),
             text[-1:] in '.!?。！？…:"”',
-            len(_UPPER.findall(text, 0, 200)) / min(local.chars, 200),
-            len(_DIGIT.findall(text, 0, 200)) / min(local.chars, 200),
-            "?" in text,
-            block.images,
             local.heading,
             block.first < 0 and (1 if block.node.tag == "pre" else 2),
-            _depth(block.node),
             in_title,
             in_title == 1.0 and len(tokens) >= min(3, len(self._title)),
             min(self._repeats[text], 10),
-            text.count("|") + text.count("»") + text.count("•") + text.count("·"),
         )
 
     def _place(self, index: int) -> list[float]:
@@ -373,7 +272,7 @@ class Features:
         row: list[float] = []
         for level in _LEVELS:
             row += self._level(chain[min(last, level)])
-        return row
+        return [*row, self._twins(block.node)]
 
     def _level(self, node: Node) -> tuple[float, ...]:
         """The sums below one element, as features; shared by all blocks in it."""
@@ -383,7 +282,7 @@ class Features:
             chars = max(1, stat.chars)
             density = min(1.0, stat.links / chars)
             share = stat.chars / self._total
-            known = (log2(chars), share, density, log2(1 + stat.blocks), stat.long / chars, self._twins(node))
+            known = (share, density, stat.long / chars)
             self._level_rows[node] = known
         return known
 
@@ -397,19 +296,6 @@ class Features:
             counts = Counter((kid.tag, kid.get("class")) for kid in parent.kids if isinstance(kid, Node))
             self._signatures[parent] = counts
         return log2(counts[node.tag, node.get("class")])
-
-    def _neighbours(self, index: int) -> list[float]:
-        count = len(self._blocks)
-        node = self._blocks[index].node
-        row: list[float] = []
-        for at in (index - 3, index - 2, index - 1, index + 1, index + 2, index + 3):
-            if not 0 <= at < count:
-                row += (-1, -1, -1, -1)
-                continue
-            local, other = self._local[at], self._blocks[at].node
-            near = 2 if other is node else 1 if other.parent is node.parent else 0
-            row += (local.words, local.density, local.heading, near)
-        return row + self._around(index)
 
     def _around(self, index: int) -> list[float]:
         local = self._local[index]
@@ -435,16 +321,12 @@ class Features:
         slug = path.rpartition("/")[2]
         return [
             log2(count),
-            log2(chars),
             sum(block.link_chars for block in self._blocks) / chars,
             sum(local.chars for local in self._local if local.long) / chars,
             min(tags["article"], 20),
             tags["main"] > 0,
             sum(local.heading == 1 for local in self._local),
-            sum(block.node.tag == "pre" for block in self._blocks),
-            sum(local.heading > 0 for local in self._local) / count,
             tags["li"] / count,
-            min(tags["time"], 20),
             path.count("/") + 1 if path else 0,
             slug.count("-") + slug.count("_"),
             *(not kinds.isdisjoint(wanted) for wanted in _PAGE_TYPES.values()),
@@ -460,6 +342,15 @@ def _word_marks(word: str) -> tuple[int, ...]:
     if len(word) > 80 or not _ANY_GROUP.search(word):
         return ()
     return tuple(index for index, pattern in enumerate(_GROUP_PATTERNS) if pattern.search(word))
+
+
+def _labels(node: Node) -> str:
+    """The words by which an element says what it is."""
+    attrs = node.attrs
+    words = [node.classes, *[attrs[name].lower() for name in _LABELS if name in attrs]]
+    if "itemtype" in attrs:
+        words.append(attrs["itemtype"].rstrip("/").rpartition("/")[2].lower())
+    return " ".join(words)
 
 
 def _tokens(text: str) -> list[str]:
@@ -485,7 +376,3 @@ def _heading(node: Node) -> int:
             return 0
         node = node.parent
     return 0
-
-
-def _depth(node: Node) -> int:
-    return sum(1 for _ in node.ancestors())

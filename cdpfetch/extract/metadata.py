@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _MAX_VALUE = 500
 _MAX_JSON_LD = 2 << 20
+_TEXT_KEYS = frozenset(("articleBody", "text", "description", "reviewBody", "abstract", "recipeInstructions"))
+_MIN_TEXT = 40
+_MAX_TEXTS = 100_000
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}:\d{2}))?")
 
 
@@ -24,6 +27,7 @@ class Metadata(NamedTuple):
         date: publication, ``modified`` the last change; ISO dates where they could be read.
         types: the JSON-LD types that describe the page (``NewsArticle``, ``Product`` ...).
         article_body: the text of the article in JSON-LD, for pages that show none.
+        texts: longer texts in JSON-LD, of whatever it describes: bodies, descriptions, answers, reviews.
     """
 
     title: str | None = None
@@ -38,6 +42,7 @@ class Metadata(NamedTuple):
     types: tuple[str, ...] = ()
     price: str | None = None
     article_body: str | None = None
+    texts: tuple[str, ...] = ()
 
     def facts(self) -> tuple[str, ...]:
         """Short facts for the digest, most telling first."""
@@ -56,7 +61,7 @@ class Metadata(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The known values, for metadata.json."""
-        known = {key: value for key, value in self._asdict().items() if value and key != "article_body"}
+        known = {key: value for key, value in self._asdict().items() if value and key not in ("article_body", "texts")}
         if "types" in known:
             known["types"] = list(self.types)
         return known
@@ -102,6 +107,7 @@ def read(root: Element, url: str = "") -> Metadata:
         types=tuple(dict.fromkeys(kind for item in items for kind in _kinds(item)))[:8],
         price=_price(items),
         article_body=_body(items),
+        texts=_texts(items),
     )
 
 
@@ -231,6 +237,26 @@ def _price(items: list[dict[str, Any]]) -> str | None:
 def _body(items: list[dict[str, Any]]) -> str | None:
     bodies = [item[key] for item in items for key in ("articleBody", "text") if isinstance(item.get(key), str)]
     return max(bodies, key=len, default="").strip() or None
+
+
+def _texts(items: list[dict[str, Any]]) -> tuple[str, ...]:
+    """The longer texts of the items and of what they hold, each once, up to a limit in all."""
+    found: dict[str, None] = {}
+    budget = _MAX_TEXTS
+    stack: list[Any] = list(reversed(items))
+    while stack and budget > 0:
+        value = stack.pop()
+        if isinstance(value, list):
+            stack += reversed(value)
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                if isinstance(inner, str):
+                    if key in _TEXT_KEYS and len(inner) >= _MIN_TEXT and inner not in found:
+                        found[inner[:budget]] = None
+                        budget -= len(inner)
+                else:
+                    stack.append(inner)
+    return tuple(found)
 
 
 def _absolute(url: str, link: str | None) -> str | None:

@@ -33,9 +33,13 @@ def _trees(model: dict[str, Any]) -> list[_Tree]:
 def judge(found: list[Block], meta: Metadata, url: str) -> list[float]:
     """For each block the chance (0..1) that it is content."""
     first, second = load()
-    rows = Features(found, meta, url).rows()
+    features = Features(found, meta, url)
+    rows = features.rows()
     own = chances(first, rows)
-    return chances(second, context.second_rows(context.kin(found, rows), own)) if found else []
+    if not found:
+        return []
+    kin = context.kin(found, rows, features.kinds)
+    return context.settled(kin, chances(second, context.second_rows(kin, own)))
 
 
 def chances(trees: list[_Tree], rows: list[list[float]]) -> list[float]:

@@ -50,12 +50,13 @@ def test_pruning_takes_out_just_the_blocks() -> None:
 
 def test_a_row_has_a_value_for_every_name() -> None:
     found = segment(body("<h1>T</h1><p>one two three.</p><ul class=nav><li><a href=/>x</a></ul>"))
-    rows = features.Features(found, Metadata(title="T"), "http://site.test/a/b-c").rows()
+    made = features.Features(found, Metadata(title="T"), "http://site.test/a/b-c")
+    rows = made.rows()
     assert [len(row) for row in rows] == [len(features.NAMES)] * len(found)
     assert rows[0][features.NAMES.index("is_title")] == 1
     assert rows[2][features.NAMES.index("link_density")] == 1
     assert rows[2][features.NAMES.index("class_nav")] == 1
-    second = context.second_rows(context.kin(found, rows), [0.5] * len(found))
+    second = context.second_rows(context.kin(found, rows, made.kinds), [0.5] * len(found))
     assert [len(row) for row in second] == [len(context.NAMES)] * len(found)
 
 
@@ -84,9 +85,9 @@ def test_the_cut_is_where_expected_f_is_best() -> None:
     )
 
 
-def chosen(html: str, chances: list[float]) -> list[str]:
+def chosen(html: str, chances: list[float], title: str = "") -> list[str]:
     found: list[Block] = segment(body(html))
-    kept = choose.choose(found, chances)
+    kept = choose.choose(found, chances, title)
     return [block.text or "image" for block, keep in zip(found, kept, strict=True) if keep]
 
 
@@ -101,6 +102,49 @@ def test_a_heading_stays_with_its_text_and_an_image_with_its_neighbours() -> Non
 def test_lists_are_kept_whole() -> None:
     html = f"<p>{LONG}</p><ul><li>one of these<li>two of these<li>three<ul><li>four</ul></ul>"
     assert chosen(html, [0.9, 0.9, 0.9, 0.1, 0.1])[1:] == ["one of these", "two of these", "three", "four"]
+
+
+def test_one_copy_of_a_text_is_enough() -> None:
+    html = "<div class={}><p class={}>The same five words here</p></div>"
+    html = f"<p>{LONG}</p>" + html.format("wide", "a") + html.format("narrow", "b")
+    assert chosen(html, [0.9, 0.8, 0.8]) == [LONG.strip(), "The same five words here"]
+    assert chosen(html, [0.9, 0.8, 0.95]) == [LONG.strip(), "The same five words here"]
+
+
+def test_what_is_said_twice_in_one_place_or_quoted_is_no_copy() -> None:
+    again = "The same five words here"
+    assert chosen(f"<ul><li>{again}<li>{again}</ul>", [0.9, 0.8]) == [again, again]
+    assert chosen(f"<p>{again}</p><blockquote><p>{again}</p></blockquote>", [0.9, 0.8]) == [again, again]
+
+
+def test_the_pages_own_heading_stays_though_a_menu_follows_it() -> None:
+    html = f"<h1>Tea of the East</h1><ul><li>Home and away<li>Shop for all of it</ul><p>{LONG}</p>"
+    chances = [0.08, 0.01, 0.01, 0.95]
+    assert chosen(html, chances, "Tea of the East - Site")[0] == "Tea of the East"
+    assert chosen(html, chances, "Other words") == [LONG.strip()]
+
+
+def test_what_looks_alike_is_judged_alike() -> None:
+    cards = "<div class=card><p class=name>A name of it</p><p class=price>3 or more</p></div>"
+    found = segment(body(f"<main>{cards * 4}</main>"))
+    made = features.Features(found, Metadata(), "")
+    kin = context.kin(found, made.rows(), made.kinds)
+    settled = context.settled(kin, [0.9, 0.1, 0.3, 0.1, 0.9, 0.1, 0.9, 0.1])
+    assert 0.3 < settled[2] < settled[0] < 0.9
+    assert settled[1] == pytest.approx(0.1)
+
+
+def test_texts_of_the_structured_data_are_a_witness() -> None:
+    data = """<script type="application/ld+json">{"@type": "QAPage", "mainEntity": {"text": "How do I keep my tea
+    warm in the winter?", "suggestedAnswer": [{"text": "Put the pot into a woollen hat and leave it there."}]}}
+    </script>"""
+    root = dom.parse(f"{data}<p>Put the pot into a woollen hat and leave it there.<p>Quite another text, not said.")
+    meta = metadata.read(root)
+    assert len(meta.texts) == 2
+    assert "texts" not in meta.to_dict()
+    rows = features.Features(segment(convert.prepare(root)), meta, "").rows()
+    at = features.NAMES.index("said_share")
+    assert [row[at] for row in rows] == [1.0, 0.0]
 
 
 def test_something_is_always_kept() -> None:
