@@ -14,6 +14,7 @@ from typing import Any
 
 from cdpfetch import config, paths
 from cdpfetch._version import __version__
+from cdpfetch.daemon import heap
 from cdpfetch.daemon.lock import InstanceLock
 from cdpfetch.errors import EXIT_UNAVAILABLE, EXIT_USAGE, CdpFetchError, ConfigError
 
@@ -34,6 +35,7 @@ def main(argv: list[str] | None = None) -> int:
         lock = InstanceLock(home)
         lock.acquire()
         set_up_log(home, options.verbose)
+        heap.bound()  # while there is but one thread
         from cdpfetch.daemon import app  # after the lock: a daemon that loses the race need not load it all
 
         log.info("cdpfetch %s serves %s as process %d", __version__, home.root, os.getpid())
