@@ -432,6 +432,45 @@ def _(h: Handler) -> None:
     h.reply(body=page(f"<p>old</p><script>location.href = '{h.query.get('to', '/page?word=landed')}'</script>"))
 
 
+@route("/leaves")
+def _(h: Handler) -> None:
+    """Says what it finds in its tab, and leaves all it can there, at the last moment too."""
+    h.reply(
+        body=page(
+            f"""<h1>Leaves</h1><p>{PROSE * 2}</p><p id=seen></p><script>
+            const stored = Object.keys(sessionStorage).join(' ');
+            seen.textContent = `I found name ${{window.name}}, stored ${{stored}}, history ${{history.length}}, ` +
+              `entries ${{navigation.entries().length}}, referrer ${{document.referrer}}, height ${{innerHeight}}.`;
+            const leave = (what) => {{ window.name = what; sessionStorage.setItem(what, '1') }};
+            leave('at-once');
+            history.pushState({{}}, '', '?pushed');
+            setInterval(() => leave('ticking'), 5);
+            for (const event of ['pagehide', 'visibilitychange', 'beforeunload']) addEventListener(event, () => leave(event));
+            </script><div style="height: 3000px"></div><p>{PROSE}</p>""",
+            "Leaves",
+        )
+    )
+
+
+@route("/two-steps")
+def _(h: Handler) -> None:
+    """Goes on to itself with something in the session storage, at once."""
+    h.reply(
+        body=page(
+            f"""<h1>Steps</h1><p>{PROSE * 2}</p><p id=seen></p><script>
+            if (location.search) seen.textContent = `I found ${{sessionStorage.getItem('ticket')}}.`;
+            else {{ sessionStorage.setItem('ticket', 'the ticket of step one'); location.replace('?two') }}
+            </script>""",
+            "Steps",
+        )
+    )
+
+
+@route("/dialog")
+def _(h: Handler) -> None:
+    h.reply(body=page(f"<h1>Asks</h1><p>{PROSE * 2}</p><script>alert('Hello')</script>", "Asks"))
+
+
 # ---- files
 
 

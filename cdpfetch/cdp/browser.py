@@ -208,6 +208,7 @@ class Browser:
         info = params["targetInfo"]
         if info.get("type") == "page" and info.get("openerId") in self.tabs:
             log.debug("closing a popup: %s", info.get("url"))
+            self.tabs[info["openerId"]].spoil("its page has opened a window")
             self.chore("Target.closeTarget", {"targetId": info["targetId"]})
 
     def _target_destroyed(self, params: TargetDestroyedEvent) -> None:

@@ -3,8 +3,8 @@
 Network idleness never decides.  A document that is parsed and loaded and has nothing
 running is ready at once.  Otherwise it is ready when no document, script, XHR or fetch
 has been in flight for a short while and its visible text has not changed for a short
-while.  A page that never gets there is captured when ``settle_max`` is over, and said
-to be partial.
+while, or its thread has nothing to do for as long.  A page that never gets there is
+captured when ``settle_max`` is over, and said to be partial.
 """
 
 from __future__ import annotations
@@ -56,14 +56,16 @@ class Pulse(NamedTuple):
     length: int  # visible characters
     waiting: bool  # whether it shows a sign that it is loading
     refresh: float | None = None  # seconds until an announced refresh to another address
+    at_rest: bool = False  # whether its text has kept still and nothing is due on its thread for some 50 ms
 
 
 class Decision(NamedTuple):
     """What to do next.
 
     ``wait``: until the next event, or until ``until`` (loop time).  ``probe``: ask the page
-    for a Pulse.  ``capture``: take the page as it is; ``partial`` says why it is not known to
-    be whole.  ``timeout``: there is nothing to take.
+    for a Pulse; it may take until ``until`` to come to rest first.  ``capture``: take the page
+    as it is; ``partial`` says why it is not known to be whole.  ``timeout``: there is nothing
+    to take.
     """
 
     action: Literal["wait", "probe", "capture", "timeout"]
@@ -87,7 +89,8 @@ class Lifecycle:
         self._network_changed = now  # when a counted request last started or ended
         self._pulse: Pulse | None = None  # the last answer of the page
         self._pulse_at = now
-        self._stale = False  # whether something has happened since that pulse
+        self.stale = False  # whether something has happened since that pulse
+        self._channel = False  # whether the document is told things by other ways than the requests that are counted
         self.navigations = 0  # client-side navigations seen after the first commit
 
     @property
@@ -131,6 +134,7 @@ class Lifecycle:
         self._network_changed = now
         self._pulse = None
         self._pulse_at = now
+        self._channel = False
 
     def body_ended(self) -> None:
         """All bytes of the current document have come."""
@@ -140,7 +144,7 @@ class Lifecycle:
         """DOMContentLoaded of the main frame."""
         if self._parsed is None:
             self._parsed = now
-        self._stale = True
+        self.stale = True
 
     def loaded(self, now: float) -> None:
         """The load event of the main frame."""
@@ -150,12 +154,14 @@ class Lifecycle:
     def request_started(self, request_id: str, kind: str, url: str, now: float) -> None:
         """A request of the page was sent; ``kind`` is CDP's resource type."""
         key = url.partition("#")[0].partition("?")[0]
+        if kind == "EventSource" or key.startswith("blob:"):  # a worker's script, as a rule
+            self.channel_opened()
         if kind == "Stylesheet":
             self._requests[request_id] = (kind, key, now)
         elif kind in _COUNTED and not (kind in ("XHR", "Fetch") and key in self._served):
             self._requests[request_id] = (kind, key, now)
             self._network_changed = now
-            self._stale = True
+            self.stale = True
 
     def request_ended(self, request_id: str, now: float) -> None:
         """A request was answered completely, or failed."""
@@ -167,13 +173,17 @@ class Lifecycle:
             self._served.add(key)
         if kind in _COUNTED:
             self._network_changed = now
-            self._stale = True
+            self.stale = True
+
+    def channel_opened(self) -> None:
+        """Something has begun that can bring text without a request: a socket, an event stream, a worker."""
+        self._channel = True
 
     def pulsed(self, pulse: Pulse, now: float) -> None:
         """The page has answered a probe."""
         self._pulse = pulse
         self._pulse_at = now
-        self._stale = False
+        self.stale = False
         # The observer is the witness where an event was missed or came before we listened.
         if pulse.ready_state != "loading" and self._parsed is None:
             self._parsed = now
@@ -235,8 +245,8 @@ class Lifecycle:
 
     def _decide_still(self, now: float, end: float) -> Decision:
         pulse = self._pulse
-        if pulse is None or self._stale:
-            return Decision("probe")
+        if pulse is None or self.stale:
+            return Decision("probe", min(now + QUIET, end))
         if pulse.refresh is not None and pulse.refresh <= REFRESH_MAX:
             refresh_at = self._pulse_at + pulse.refresh + LOAD_GRACE
             if now < refresh_at:
@@ -247,7 +257,10 @@ class Lifecycle:
         still_since = max(self._pulse_at - pulse.still, self._network_changed)
         if now < still_since + needed:
             if needed <= QUIET:
-                return Decision("wait", min(still_since + needed, end))
+                until = min(still_since + needed, end)
+                if not pulse.at_rest:
+                    return Decision("probe", until)
+                return Decision("wait", until) if self._channel else Decision("capture")
             # What a timer will bring announces itself by no event: look again before long.
             look = self._pulse_at + LOOK
             return Decision("probe") if now >= look else Decision("wait", min(still_since + needed, look, end))

@@ -101,6 +101,7 @@ class Navigation:
         self._origin = origin(url)
         self._tab.budget = self._limits.page_bytes
         if self._visit.insecure:
+            self._tab.spoil("it takes every certificate")
             await self._tab.session.execute("Security.setIgnoreCertificateErrors", {"ignore": True})
         if self._without_scripts:
             self._tab.go_plain(unstyled=False)
@@ -163,7 +164,7 @@ class Navigation:
                 return None
             return await self._handle(event)
         if decision.action == "probe":
-            return await self._probe()
+            return await self._probe(max(0.0, decision.until - self._loop.time()))
         if decision.action == "timeout":
             # The deadline of the whole call may have come before the limit of a navigation.
             took = min(round(self._loop.time() - self._started, 1), self._limits.navigation)
@@ -204,6 +205,8 @@ class Navigation:
             self._life.parsed(now)
         elif kind == "loaded":
             self._life.loaded(now)
+        elif kind == "socket":
+            self._life.channel_opened()
 
     def _network(self, kind: str, data: dict[str, Any], now: float) -> None:
         request_id = data["requestId"]
@@ -304,9 +307,9 @@ class Navigation:
 
     # pages
 
-    async def _probe(self) -> Landing | None:
+    async def _probe(self, rest: float) -> Landing | None:
         try:
-            pulse = await self._interruptible(self._witness.pulse())
+            pulse = await self._interruptible(self._witness.pulse(rest))
         except NotAPage:
             self._take_as_file()
             return None
@@ -370,6 +373,7 @@ class Navigation:
             raise NavigationFailed("net::ERR_INVALID_RESPONSE", self._url, self._head)
         self._force_file = True
         self._page_head = None
+        self._tab.spoil("it goes past service workers")
         # A service worker's answer comes by no response that could be routed; the server has it, too.
         self._tab.session.send("Network.setBypassServiceWorker", {"bypass": True})
         self._navigate(self._url)
@@ -378,7 +382,7 @@ class Navigation:
         now = self._loop.time()
         self._times["settled"] = now
         try:
-            taken = await self._interruptible(capture(self._tab, self._capture_limits, self._witness.taken))
+            taken = await self._interruptible(capture(self._tab, self._capture_limits, self._taken()))
         except CallTimeout:
             return await self._unfreeze()
         except ProtocolError as error:
@@ -398,6 +402,10 @@ class Navigation:
         if partial and (taken.visible == 0 or self._life.held_up) and self._try_without_scripts(taken, partial):
             return None
         return await self._conclude(taken, partial)
+
+    def _taken(self) -> dict[str, Any] | None:
+        """The capture that came with the last pulse, unless something has happened since."""
+        return None if self._life.stale else self._witness.taken
 
     def _try_without_scripts(self, taken: Capture, partial: str) -> bool:
         """Ask again for a page that its scripts keep back because they do not come, and let none of them run.
@@ -454,6 +462,7 @@ class Navigation:
         picture = await take_screenshot(self._tab) if self._visit.screenshot else None
         if self._visit.screenshot and picture is None:
             self._notes.append(("no_screenshot", "no picture of the page could be taken"))
+        self._tab.settled = not partials and picture is None
         return Landing(self._page_head, taken, None, 0, tuple(partials), tuple(self._notes), self._times, picture)
 
     # files

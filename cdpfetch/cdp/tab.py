@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         FrameStartedNavigatingEvent,
         JavascriptDialogOpeningEvent,
     )
+    from cdp_use.cdp.page.types import Frame
     from cdp_use.cdp.target.events import AttachedToTargetEvent
 
     from cdpfetch.cdp.browser import Browser
@@ -89,6 +90,12 @@ class Tab:
         self.dialogs = 0  # shown so far
         self.budget: int | None = None  # decoded bytes of all that is loaded, after which "surplus" is put
         self.received = 0  # of them so far
+        self.uses = 0  # visits that it has served before (see renewal.py)
+        self.origin: str | None = None  # of the main frame's documents so far
+        self.spoilt: str | None = None  # why it can serve no other visit, once that is so
+        self.settled = False  # whether its visit has ended with a page on which nothing was under way
+        self.grown = False  # whether its viewport is another than a new tab's
+        self.once: str | None = None  # id of a script that only the next document of the main frame is to run
         self._loader = ""  # the loader of the main frame's document
         self._loop = asyncio.get_running_loop()
         # By frame id: the answer that names our world's context in its current document, or that is awaited.
@@ -115,6 +122,7 @@ class Tab:
             ("Network.loadingFinished", self._put("finished")),
             ("Network.loadingFailed", self._put("failed")),
             ("Network.requestServedFromCache", self._put("cached")),
+            ("Network.webSocketCreated", self._put("socket")),
             ("Target.attachedToTarget", self._attached),
         ):
             session.on(event, handler)
@@ -199,8 +207,26 @@ class Tab:
         world = self._worlds[frame_id] = session.send("Page.createIsolatedWorld", params)
         return world
 
+    def spoil(self, why: str) -> None:
+        """Let it serve no other visit: something of this one would stay."""
+        self.spoilt = self.spoilt or why
+
+    def renew(self, once: str) -> None:
+        """Forget the last visit; its pages are gone, and ``once`` is the script that clears what they have left."""
+        while not self.events.empty():
+            self.events.get_nowait()
+        self.frames = {self.target_id}
+        self.dialogs = 0
+        self.budget = None
+        self.received = 0
+        self.uses += 1
+        self.settled = self.grown = False
+        self.once = once
+        self._loader = ""
+
     async def stop_scripts(self) -> None:
         """End what the page's scripts are doing and let no more of them run."""
+        self.spoil("its scripts were stopped")
         await asyncio.gather(
             self.session.send("Emulation.setScriptExecutionDisabled", {"value": True}, timeout=2.0),
             self.session.send("Runtime.terminateExecution", timeout=2.0),
@@ -209,6 +235,7 @@ class Tab:
 
     def go_plain(self, *, unstyled: bool) -> None:
         """Let no scripts run in what is loaded from now on and, with ``unstyled``, no style sheet load."""
+        self.spoil("its scripts were switched off")
         self.session.send("Emulation.setScriptExecutionDisabled", {"value": True})
         if unstyled:
             self.session.send("Fetch.enable", {"patterns": [*_INTERCEPTED, _STYLES]})
@@ -233,6 +260,7 @@ class Tab:
 
     def download_began(self, download: Download, frame_id: str) -> None:
         """The browser says that a download of this tab has begun."""
+        self.spoil("it has downloaded something")
         self.put("download", (download, frame_id == self.target_id))
 
     # events of the session
@@ -272,11 +300,25 @@ class Tab:
         frame = params["frame"]
         self.frames.add(frame["id"])
         self._worlds.pop(frame["id"], None)
+        self._note_origin(frame)
         if frame["id"] == self.target_id:
             self._loader = frame.get("loaderId", "")
+            if self.once is not None:
+                self.session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": self.once})
+                self.once = None
             # It will be asked for in any case, once the page has loaded: by then it is there.
             self._make_world(self.session, self.target_id)
             self.put("committed", frame)
+
+    def _note_origin(self, frame: Frame) -> None:
+        """What a site keeps in a tab is cleared for one origin, that of the page; opaque ones keep nothing."""
+        origin = frame.get("securityOrigin", "")
+        if not origin.startswith("http"):
+            return
+        if self.origin is None:
+            self.origin = origin
+        elif origin != self.origin:
+            self.spoil("it has shown documents of several origins")
 
     def _inner_frame_navigated(self, params: FrameNavigatedEvent) -> None:
         self._worlds.pop(params["frame"]["id"], None)
@@ -297,6 +339,7 @@ class Tab:
         self._worlds.pop(params["frameId"], None)
 
     def _attached(self, params: AttachedToTargetEvent) -> None:
+        self.spoil("it has shown documents of several origins")
         info = params["targetInfo"]
         session = self.browser.connection.attach(params["sessionId"], info["targetId"])
         frame_id = info["targetId"]
@@ -318,6 +361,7 @@ class Tab:
 
     def _dialog_opening(self, params: JavascriptDialogOpeningEvent) -> None:
         self.dialogs += 1
+        self.spoil("its page has shown a dialog")
         # Leaving is always allowed; everything else is dismissed, which answers a prompt with null.
         accept = params.get("type") == "beforeunload"
         self.session.send("Page.handleJavaScriptDialog", {"accept": accept}, timeout=5.0)

@@ -35,15 +35,17 @@ class Witness:
         self._expanded = False
         self.taken = None
 
-    async def pulse(self) -> Pulse:
-        """The page's state at this moment.
+    async def pulse(self, rest: float = 0.0) -> Pulse:
+        """The page's state, once its thread has come to rest or ``rest`` seconds are over.
 
         Raises NotAPage, BadSelector, ProtocolError (the document went away), CallTimeout (its scripts hold the thread).
         """
         selector = json.dumps(self._wait_for) if self._wait_for else "null"
-        expression = f"cdpfetchAgent.look({selector}, {options(self._limits, self._limits.frame_depth)})"
+        limits = options(self._limits, self._limits.frame_depth)
+        grows = "false" if self._expanded else "true"
+        expression = f"cdpfetchAgent.look({selector}, {limits}, {round(rest * 1000)}, {grows})"
         # A page that is final is serialized in the same turn, which has a limit of its own.
-        answer = await self._tab.evaluate(expression, timeout=PROBE_TIMEOUT)
+        answer = await self._tab.evaluate(expression, timeout=PROBE_TIMEOUT + rest)
         self.taken = answer.get("taken")
         if answer["matched"] is None:
             raise BadSelector(f"{self._wait_for!r} is not a CSS selector")
@@ -57,8 +59,9 @@ class Witness:
             length=answer["length"],
             waiting=answer["waiting"] or self.unmatched,
             refresh=answer["refresh"],
+            at_rest=answer["atRest"],
         )
-        if pulse.scripted and not self._expanded and answer["height"] > answer["viewport"] * 1.2 > 0:
+        if pulse.scripted and not self._expanded and answer["tall"]:
             self._expand(answer["height"])
             # What the taller viewport shows has yet to come.
             pulse = pulse._replace(still=0.0)
@@ -66,6 +69,6 @@ class Witness:
 
     def _expand(self, height: int) -> None:
         """Make the viewport as tall as the page, so that sections that wait to be scrolled to load."""
-        self._expanded = True
+        self._expanded = self._tab.grown = True
         metrics = {"width": 1280, "height": min(int(height), MAX_HEIGHT), "deviceScaleFactor": 1, "mobile": False}
         self._tab.session.send("Emulation.setDeviceMetricsOverride", metrics, timeout=5.0)

@@ -18,8 +18,8 @@ from cdpfetch.errors import CdpFetchError
 
 log = logging.getLogger(__name__)
 
-# The anonymous context is shared by so many tabs, for so many seconds: what pages store in it does not last.
-TABS_MAX = 60
+# The anonymous context is shared by so many visits, for so many seconds: what pages store in it does not last.
+VISITS_MAX = 240
 AGE_MAX = 600.0
 
 # The cookies (CDP's CookieParam) that each new context gets: those by which bot walls let it pass.
@@ -38,13 +38,13 @@ class _Context:
         self.id = context_id
         self.lane = lane
         self.born = time.monotonic()
-        self.made = 0  # tabs so far
+        self.made = 0  # visits so far, each in a tab of its own or in one that was renewed
         self.proved = False  # whether its traffic has been seen to pass the guard
         self.open = 0  # those of them that are open, or being made
 
     @property
     def worn(self) -> bool:
-        return self.made >= TABS_MAX or time.monotonic() - self.born > AGE_MAX
+        return self.made >= VISITS_MAX or time.monotonic() - self.born > AGE_MAX
 
 
 class Contexts:
@@ -55,6 +55,7 @@ class Contexts:
         self._guard = guard
         self._clearances = clearances
         self._current: dict[str, _Context] = {}  # by lane
+        self._homes: dict[str, _Context] = {}  # by the id of an open tab
         self._making = asyncio.Lock()  # held while a context is chosen, so that two callers don't make two
         self._all: set[_Context] = set()  # with those that only wait for their last tab
 
@@ -76,7 +77,8 @@ class Contexts:
         except BaseException:
             self._tab_closed(context)
             raise
-        tab.session.on_closed(lambda cause: self._tab_closed(context))
+        self._homes[tab.target_id] = context
+        tab.session.on_closed(lambda cause: self._tab_closed(context, tab.target_id))
         if not context.proved:
             try:
                 await canary.prove(self._guard, lane, tab)
@@ -85,6 +87,16 @@ class Contexts:
                 raise
             context.proved = True
         return tab
+
+    def again(self, tab: Tab, lane: str) -> bool:
+        """Count one more visit for the context of a tab; False when that is none of the lane any more, or worn."""
+        if lane == PROFILE:
+            return True
+        context = self._homes.get(tab.target_id)
+        if context is None or context.worn or self._current.get(lane) is not context:
+            return False
+        context.made += 1
+        return True
 
     async def prove(self) -> None:
         """See once more that the traffic of every context that is in use passes the guard.
@@ -132,7 +144,8 @@ class Contexts:
         log.debug("lane %s has the context %s", lane, context.id)
         return context
 
-    def _tab_closed(self, context: _Context) -> None:
+    def _tab_closed(self, context: _Context, target_id: str = "") -> None:
+        self._homes.pop(target_id, None)
         context.open -= 1
         if self._current.get(context.lane) is not context:
             self._dispose_when_empty(context)

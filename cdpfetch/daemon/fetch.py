@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from typing import Any, NamedTuple
 
 from cdpfetch import artifacts, disk
+from cdpfetch.cdp.answers import origin
 from cdpfetch.cdp.errors import CdpError
 from cdpfetch.cdp.landing import DownloadFailed, Landing, NavigationFailed, NavigationTimeout
 from cdpfetch.cdp.lifecycle import Limits
@@ -287,7 +288,7 @@ class FetchService:
         lane, url, plain, led_on = visit.lane, visit.url, "", False
         since = asyncio.get_running_loop().time()
         for _ in range(_LANE_CHANGES + 1):
-            async with self._tab(lane, visit, again) as tab:
+            async with self._tab(lane, url, visit, again) as tab:
                 if not trail.visits:
                     clock.mark("queue")
                 navigation = self._navigation(visit, lane, url, tab, plain)
@@ -308,10 +309,11 @@ class FetchService:
         raise CdpFetchError("too_many_redirects", f"the redirects went to and fro between lanes {_LANE_CHANGES} times")
 
     @contextlib.asynccontextmanager
-    async def _tab(self, lane: str, visit: _Visit, fresh: bool = False) -> AsyncIterator[Tab]:
+    async def _tab(self, lane: str, url: Url, visit: _Visit, fresh: bool) -> AsyncIterator[Tab]:
         """A tab of a lane, which carries so much more as long as the tab is used."""
         size = LANE_SHARE * self._config.fetch.max_bytes
-        async with self._tabs.tab(lane, images=visit.options.visit.screenshot, fresh=fresh) as tab:
+        images = visit.options.visit.screenshot
+        async with self._tabs.tab(lane, origin=origin(url.href), images=images, fresh=fresh) as tab:
             spent = f"more than {size:,} bytes came through its lane; loading was stopped"
             with self._guard.visit(lane, size, lambda: tab.exhaust(spent)):
                 yield tab

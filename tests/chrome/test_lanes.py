@@ -105,7 +105,7 @@ async def test_what_the_guard_refuses_has_the_guards_reason(tmp_path: Path, site
 async def test_what_one_fetch_leaves_is_gone_for_the_next_context(
     tmp_path: Path, sites: tuple[Site, Site, Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cdpfetch.daemon.contexts.TABS_MAX", 1)
+    monkeypatch.setattr("cdpfetch.daemon.contexts.VISITS_MAX", 1)
     mail, other, _ = sites
     async with daemon(tmp_path, mail, other) as d:
         assert (await d.fetch("http://other.test/set-cookie?name=tracking"))["ok"]

@@ -42,6 +42,25 @@ function refreshDelay() {
   return null;
 }
 
+// The time that an idle callback is given ends with the next timer or frame, and is 50 ms at most: given all of it,
+// nothing is due on the page's thread for so long.
+const RESTFUL = 45;
+
+// Whether the page's thread comes to rest within so many milliseconds; waits for that.
+function comesToRest(ms) {
+  const until = performance.now() + ms;
+  return new Promise((resolve) => {
+    const ask = () => requestIdleCallback((deadline) => {
+      if (!deadline.didTimeout && deadline.timeRemaining() >= RESTFUL) resolve(true);
+      else if (performance.now() >= until) resolve(false);
+      else ask();
+    }, { timeout: Math.max(1, until - performance.now()) });
+    ask();
+  });
+}
+
+const isTall = () => document.documentElement !== null && document.documentElement.scrollHeight > innerHeight * 1.2;
+
 function visibleText() {
   // Without a body nothing is shown yet; a document of another kind (XML) has no body at all.
   const html = document.documentElement && document.documentElement.localName === 'html';
@@ -81,7 +100,7 @@ function pulse(selector) {
     matched: matches(selector),
     refresh: refreshDelay(),
     height: document.documentElement ? document.documentElement.scrollHeight : 0,
-    viewport: innerHeight,
+    tall: isTall(),
     contentType: document.contentType,
     head: text.slice(0, 16),
   };

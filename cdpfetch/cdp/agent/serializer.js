@@ -209,10 +209,15 @@ function serialize(limits, asFrame) {
 // Elements beyond which a capture takes longer than the answer to a pulse may.
 const SMALL = 5000;
 
-// The pulse and, where the document has loaded and no script can change it any more, the capture with it.
-function look(selector, limits) {
+// The pulse and, where nothing is expected to change the document any more, the capture with it.  A page with scripts is
+// given ``rest`` milliseconds to come to rest first, unless its viewport is still to grow, which may wake it.
+async function look(selector, limits, rest, grows) {
+  const before = changedAt;
+  const whole = document.readyState === 'complete';
+  const resting = rest > 0 && isScripted() && !(grows && isTall()) && await comesToRest(rest);
   const seen = pulse(selector);
-  const final = seen.readyState === 'complete' && !seen.scripted && seen.matched && seen.refresh === null;
+  seen.atRest = resting && changedAt === before;
+  const final = whole && (!seen.scripted || (seen.atRest && !seen.waiting)) && seen.matched && seen.refresh === null;
   if (final && document.getElementsByTagName('*').length < SMALL) seen.taken = serialize(limits, false);
   return seen;
 }

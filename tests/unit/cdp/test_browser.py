@@ -100,6 +100,7 @@ async def test_a_popup_of_a_tab_is_closed_and_other_targets_are_left_alone() -> 
         await browser.connection.root.execute("A.round-trip")
         closed = [m["params"]["targetId"] for m in chrome.received if m["method"] == "Target.closeTarget"]
         assert closed == ["a"]
+        assert tab.spoilt == "its page has opened a window"
 
 
 async def test_a_crash_ends_its_own_tab_only() -> None:

@@ -31,9 +31,15 @@ PROBE = Decision("probe")
 
 
 def pulse(
-    *, still: float = 0.0, length: int = 1000, scripted: bool = True, waiting: bool = False, state: str = "complete"
+    *,
+    still: float = 0.0,
+    length: int = 1000,
+    scripted: bool = True,
+    waiting: bool = False,
+    state: str = "complete",
+    at_rest: bool = False,
 ) -> Pulse:
-    return Pulse(state, scripted, still, length, waiting)
+    return Pulse(state, scripted, still, length, waiting, None, at_rest)
 
 
 def landed(*, loaded: bool = True, limits: Limits = LIMITS) -> Lifecycle:
@@ -51,18 +57,24 @@ def waits(life: Lifecycle, now: float, until: float) -> bool:
     return decision.action == "wait" and math.isclose(decision.until, until)
 
 
+def probes(life: Lifecycle, now: float, until: float) -> bool:
+    """Whether the page is asked now, and may take until then to come to rest."""
+    decision = life.decide(now)
+    return decision.action == "probe" and math.isclose(decision.until, until)
+
+
 def test_a_plain_page_is_taken_at_once() -> None:
     life = landed()
-    assert life.decide(2.0) == PROBE
+    assert probes(life, 2.0, 2.0 + QUIET)
     life.pulsed(pulse(scripted=False), 2.01)
     assert life.decide(2.01) == WHOLE
 
 
 def test_a_scripted_page_is_taken_when_its_text_has_been_still() -> None:
     life = landed()
-    assert life.decide(2.0) == PROBE
+    assert probes(life, 2.0, 2.0 + QUIET)
     life.pulsed(pulse(still=0.01), 2.01)
-    assert waits(life, 2.01, 2.0 + QUIET)
+    assert probes(life, 2.01, 2.0 + QUIET)
     # The quiet has to be witnessed: the last pulse is older than it.
     assert life.decide(2.0 + QUIET) == PROBE
     life.pulsed(pulse(still=0.01 + QUIET), 2.02 + QUIET)
@@ -72,9 +84,50 @@ def test_a_scripted_page_is_taken_when_its_text_has_been_still() -> None:
 def test_text_that_changes_starts_the_quiet_anew() -> None:
     life = landed()
     life.pulsed(pulse(still=0.0), 3.0)
-    assert waits(life, 3.0, 3.0 + QUIET)
+    assert probes(life, 3.0, 3.0 + QUIET)
     life.pulsed(pulse(still=0.0), 3.1)
-    assert waits(life, 3.1, 3.1 + QUIET)
+    assert probes(life, 3.1, 3.1 + QUIET)
+
+
+def test_a_page_that_is_at_rest_need_not_be_watched() -> None:
+    life = landed()
+    assert probes(life, 2.0, 2.0 + QUIET)
+    life.pulsed(pulse(at_rest=True), 2.01)
+    assert life.decide(2.01) == WHOLE
+    assert not life.stale
+    # Something happens before it is taken: it has to be asked anew.
+    life.request_started("1", "Fetch", "http://x.example/a", 2.02)
+    life.request_ended("1", 2.03)
+    assert life.stale
+    assert probes(life, 2.03, 2.03 + QUIET)
+
+
+@pytest.mark.parametrize("seen", [pulse(length=THIN - 1, at_rest=True), pulse(waiting=True, at_rest=True)])
+def test_rest_alone_makes_no_page_whole(seen: Pulse) -> None:
+    life = landed()
+    life.pulsed(seen, 2.01)
+    assert life.decide(2.01).action == "wait"
+
+
+@pytest.mark.parametrize(
+    "opens",
+    [
+        Lifecycle.channel_opened,
+        lambda life: life.request_started("1", "EventSource", "http://x.example/events", 2.0),
+        lambda life: (
+            life.request_started("1", "Script", "blob:http://x.example/0", 1.5) or life.request_ended("1", 1.6)
+        ),
+    ],
+)
+def test_rest_says_little_where_news_come_by_other_ways(opens: Callable[[Lifecycle], None]) -> None:
+    life = landed()
+    opens(life)
+    life.pulsed(pulse(at_rest=True), 2.01)
+    assert waits(life, 2.01, 2.01 + QUIET)
+    life.committed(3.0)
+    life.loaded(3.0)
+    life.pulsed(pulse(at_rest=True), 3.01)
+    assert life.decide(3.01) == WHOLE, "the next document has opened none"
 
 
 @pytest.mark.parametrize(
@@ -91,9 +144,10 @@ def test_a_page_with_little_text_is_given_longer(seen: Pulse, needed: float) -> 
     now = 2.5
     while (decision := life.decide(now)).action != "capture":
         if decision.action == "probe":
+            now = max(now, decision.until)  # it does not come to rest
             life.pulsed(seen._replace(still=now - 2.5), now)
         else:
-            assert now < decision.until <= now + LOOK or needed == QUIET, "a timer's text announces itself by nothing"
+            assert now < decision.until <= now + LOOK, "a timer's text announces itself by nothing"
             now = decision.until
     assert math.isclose(now, 2.5 + needed)
 
@@ -142,9 +196,9 @@ def test_what_may_bring_text_is_waited_for(kind: str) -> None:
     life.request_started("1", kind, "http://x.example/a", 2.1)
     assert waits(life, 2.1, 2.0 + QUIET_BUSY)
     life.request_ended("1", 2.3)
-    assert life.decide(2.3) == PROBE
+    assert probes(life, 2.3, 2.3 + QUIET)
     life.pulsed(pulse(still=0.05), 2.31)
-    assert waits(life, 2.31, 2.3 + QUIET)
+    assert probes(life, 2.31, 2.3 + QUIET)
 
 
 def test_a_request_without_end_is_given_up_when_the_page_has_its_text() -> None:
@@ -192,14 +246,14 @@ def test_a_missing_load_event_is_given_up_after_a_while() -> None:
     life.request_started("1", "Script", "http://x.example/a.js", 2.1)
     life.request_ended("1", 2.2)
     assert waits(life, 2.25, 2.2 + LOAD_GRACE)
-    assert life.decide(2.2 + LOAD_GRACE) == PROBE
+    assert life.decide(2.2 + LOAD_GRACE).action == "probe"
 
 
 def test_a_style_sheet_that_hangs_is_given_up_later() -> None:
     life = landed(loaded=False)
     life.request_started("css", "Stylesheet", "http://x.example/a.css", 1.5)
     assert waits(life, 2.5, 1.5 + STYLE_GRACE)
-    assert life.decide(1.5 + STYLE_GRACE) == PROBE
+    assert life.decide(1.5 + STYLE_GRACE).action == "probe"
     life = landed(loaded=False)
     life.request_started("css", "Stylesheet", "http://x.example/a.css", 1.5)
     life.request_ended("css", 2.1)
@@ -260,7 +314,7 @@ def test_a_new_document_starts_over() -> None:
     life.committed(4.0)
     assert waits(life, 4.0, 4.0 + PATIENCE)
     life.loaded(5.0)
-    assert life.decide(5.0) == PROBE
+    assert probes(life, 5.0, 5.0 + QUIET)
     life.pulsed(pulse(scripted=False), 5.0)
     assert life.decide(5.0) == WHOLE
 
@@ -343,6 +397,8 @@ ACTIONS: dict[str, Callable[[Lifecycle, float], None]] = {
     "answer": lambda life, now: life.request_ended("r", now),
     "still": lambda life, now: life.pulsed(pulse(still=1.0), now),
     "change": lambda life, now: life.pulsed(pulse(), now),
+    "rest": lambda life, now: life.pulsed(pulse(at_rest=True), now),
+    "socket": lambda life, now: life.channel_opened(),
     "thin": lambda life, now: life.pulsed(pulse(length=10), now),
     "empty": lambda life, now: life.pulsed(pulse(length=0), now),
 }

@@ -37,7 +37,8 @@ PULSE = {
     "contentType": "text/html",
     "head": "hello",
     "height": 100,
-    "viewport": 1000,
+    "tall": False,
+    "atRest": False,
 }
 PAGE = {
     "html": HTML,

@@ -1,4 +1,4 @@
-"""Leasing tabs: the limit holds whatever is cancelled when, spares are ready, and no tab serves twice."""
+"""Leasing tabs: the limit holds whatever is cancelled when, spares are ready, and used tabs serve their origin again."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from typing import Any
 import pytest
 from fake_chrome import FakeChrome
 
+from cdpfetch.cdp import renewal
 from cdpfetch.cdp.browser import Browser
 from cdpfetch.cdp.connection import Connection
 from cdpfetch.cdp.errors import CdpError
+from cdpfetch.cdp.tab import Tab
 from cdpfetch.cdp.transport import PipeTransport
-from cdpfetch.daemon import contexts
+from cdpfetch.daemon import contexts, parking, tabpool
 from cdpfetch.daemon.guard import canary
 from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE
 from cdpfetch.daemon.tabpool import SPARES, TabPool
 from cdpfetch.errors import CdpFetchError
+
+ORIGIN = "http://x.example"
 
 
 class OneBrowser:
@@ -64,13 +68,17 @@ class Bench:
         self.tabs: list[str] = []
         self.end: dict[str, asyncio.Event] = {}
 
-    def hold(self, name: str, client: str = "client", lane: str = PROFILE) -> asyncio.Task[None]:
+    def hold(
+        self, name: str, client: str = "client", lane: str = PROFILE, origin: str | None = None
+    ) -> asyncio.Task[None]:
         self.end[name] = asyncio.Event()
 
         async def holding() -> None:
-            async with self.pool.place(client, lambda: self.queued.append(name)), self.pool.tab(lane) as tab:
+            queued = self.pool.place(client, lambda: self.queued.append(name))
+            async with queued, self.pool.tab(lane, origin=origin) as tab:
                 self.served.append(name)
                 self.tabs.append(tab.target_id)
+                tab.origin = origin
                 await self.end[name].wait()
 
         return asyncio.create_task(holding(), name=name)
@@ -135,7 +143,7 @@ async def test_clients_take_turns() -> None:
         assert b.served == ["f0", "f1", "q", "f2"]
 
 
-async def test_no_tab_serves_twice_and_each_is_closed() -> None:
+async def test_a_tab_that_is_not_fit_for_more_is_closed() -> None:
     async with bench(2) as b:
         for name in "abc":
             task = b.hold(name)
@@ -152,30 +160,144 @@ async def test_spare_tabs_wait_for_the_next() -> None:
     async with bench(6) as b:
         task = b.hold("a")
         await b.settled()
-        assert len(b.supervisor.browser.tabs) == 1 + SPARES
+        assert len(b.supervisor.browser.tabs) == 1, "a page that loads has better use for the machine"
+        b.end["a"].set()
+        await task
+        await b.settled()
+        assert len(b.supervisor.browser.tabs) == SPARES
         before = b.chrome.count("Target.createTarget")
         b.chrome.plan("Target.createTarget", "drop", before + 1)  # no new tab can be had
         other = b.hold("b")
         await b.settled()
         assert b.served == ["a", "b"]
-        for name in "ab":
-            b.end[name].set()
-        await asyncio.gather(task, other)
+        b.end["b"].set()
+        await other
 
 
 async def test_a_spare_tab_that_has_died_is_not_handed_out() -> None:
     async with bench(6) as b:
         task = b.hold("a")
         await b.settled()
-        spares = set(b.supervisor.browser.tabs) - set(b.tabs)
+        b.end["a"].set()
+        await task
+        await b.settled()
+        spares = set(b.supervisor.browser.tabs)
         for target_id in spares:
             await b.supervisor.browser.close_tab(b.supervisor.browser.tabs[target_id])
         other = b.hold("b")
         await b.settled()
         assert b.tabs[1] not in spares
+        b.end["b"].set()
+        await other
+
+
+# tabs that serve again
+
+
+class Renewals:
+    """Stands for cdp/renewal.py: every tab is fit, and as good as new when it is said."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.works = True
+        self.gate = asyncio.Event()
+        self.gate.set()
+        monkeypatch.setattr(renewal, "is_fit", self._is_fit)
+        monkeypatch.setattr(renewal, "renew", self._renew)
+
+    def _is_fit(self, tab: Tab) -> bool:
+        return tab.session.closed is None
+
+    async def _renew(self, tab: Tab) -> bool:
+        await self.gate.wait()
+        return self.works
+
+
+async def visit(b: Bench, name: str, **where: Any) -> None:
+    """One visit from its beginning to its end."""
+    task = b.hold(name, origin=where.pop("origin", ORIGIN), **where)
+    await b.settled()
+    b.end[name].set()
+    await task
+    await b.settled()
+
+
+async def test_a_used_tab_serves_its_origin_and_lane_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    Renewals(monkeypatch)
+    async with bench(6) as b:
         for name in "ab":
-            b.end[name].set()
-        await asyncio.gather(task, other)
+            await visit(b, name, lane=ANONYMOUS)
+        await visit(b, "c", lane=ANONYMOUS, origin="http://y.example")
+        await visit(b, "d")
+        await visit(b, "e", lane=ANONYMOUS)
+        assert b.tabs[0] == b.tabs[1] == b.tabs[4]
+        assert len(set(b.tabs)) == 3
+
+
+async def test_a_fetch_that_is_tried_anew_gets_a_new_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+    Renewals(monkeypatch)
+    async with bench(6) as b:
+        await visit(b, "a")
+        async with b.pool.place("client", lambda: None), b.pool.tab(PROFILE, origin=ORIGIN, fresh=True) as tab:
+            assert tab.target_id not in b.tabs
+
+
+async def test_a_tab_that_is_being_renewed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    renewals = Renewals(monkeypatch)
+    async with bench(6) as b:
+        renewals.gate.clear()
+        await visit(b, "a")
+        task = b.hold("b", origin=ORIGIN)
+        await b.settled()
+        assert b.served == ["a"]
+        renewals.gate.set()
+        await b.settled()
+        assert b.tabs[0] == b.tabs[1]
+        # Somebody who does not wait for the end leaves no tab behind.
+        renewals.gate.clear()
+        b.end["b"].set()
+        await task
+        impatient = b.hold("c", origin=ORIGIN)
+        await b.settled()
+        impatient.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await impatient
+        renewals.gate.set()
+        await b.settled()
+        assert b.tabs[0] not in b.supervisor.browser.tabs
+
+
+async def test_a_tab_that_could_not_be_renewed_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    renewals = Renewals(monkeypatch)
+    renewals.works = False
+    async with bench(6) as b:
+        for name in "ab":
+            await visit(b, name)
+        assert b.tabs[0] != b.tabs[1]
+        assert b.tabs[0] not in b.supervisor.browser.tabs
+
+
+async def test_used_tabs_wait_for_a_while_and_not_in_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    Renewals(monkeypatch)
+    monkeypatch.setattr(tabpool, "PARKED_MAX", 0.0)  # the time that it looks at
+    async with bench(2) as b:
+        for name in "abc":
+            await visit(b, name, origin=f"http://{name}.example")
+        assert b.tabs[0] not in b.supervisor.browser.tabs, "two are enough for two at work"
+        assert {b.tabs[1], b.tabs[2]} <= set(b.supervisor.browser.tabs)
+        monkeypatch.setattr(parking, "PARKED_MAX", 0.0)
+        await visit(b, "d", origin="http://d.example")
+        await b.settled()
+        assert set(b.tabs) & set(b.supervisor.browser.tabs) == set()
+
+
+async def test_a_worn_context_takes_none_of_its_tabs_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    Renewals(monkeypatch)
+    monkeypatch.setattr(contexts, "VISITS_MAX", 5)  # one visit, two spare tabs, two visits more
+    async with bench(6) as b:
+        for name in "abcd":
+            await visit(b, name, lane=ANONYMOUS)
+        assert b.tabs[0] == b.tabs[1] == b.tabs[2]
+        assert b.tabs[3] != b.tabs[0]
 
 
 # lanes
@@ -200,22 +322,21 @@ async def test_the_anonymous_lane_has_a_context_of_its_own_behind_its_own_proxy(
 
 
 async def test_a_worn_context_is_replaced_and_goes_with_its_last_tab(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contexts, "TABS_MAX", 3)
+    monkeypatch.setattr(contexts, "VISITS_MAX", 2)
     async with bench(6) as b:
-        first = b.hold("a", lane=ANONYMOUS)
+        tasks = [b.hold(name, lane=ANONYMOUS) for name in "abc"]
         await b.settled()
-        second = b.hold("b", lane=ANONYMOUS)
-        await b.settled()
-        assert b.chrome.count("Target.createBrowserContext") == 2, "one tab and its two spare ones wore out the first"
+        assert b.chrome.count("Target.createBrowserContext") == 2, "two tabs wore out the first"
         assert b.chrome.count("Target.disposeBrowserContext") == 0
-        for name in "ab":
+        for name in "abc":
             b.end[name].set()
-        await asyncio.gather(first, second)
+        await asyncio.gather(*tasks)
         await b.settled()
         for target_id in list(b.supervisor.browser.tabs):
             await b.supervisor.browser.close_tab(b.supervisor.browser.tabs[target_id])
         await b.settled()
-        assert b.chrome.count("Target.disposeBrowserContext") == 1, "the second one is still the lane's"
+        made = b.chrome.count("Target.createBrowserContext")
+        assert b.chrome.count("Target.disposeBrowserContext") == made - 1, "the last one is still the lane's"
 
 
 # cancelling
