@@ -1,4 +1,4 @@
-"""Leasing tabs: the limit holds whatever is cancelled when, spares are ready, and used tabs serve their origin again."""
+"""Leasing tabs: the limit holds whatever is cancelled, spares are ready, used tabs serve their origin again."""
 
 from __future__ import annotations
 
