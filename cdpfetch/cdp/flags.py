@@ -49,8 +49,11 @@ _HEADLESS = (
     # A cached page keeps its process: 32 instead of 13 processes after some navigations.
     "--disable-back-forward-cache",
     "--disable-features=" + ",".join(_OFF),
-    "--window-size=1280,1024",
 )
+# A window of its own size, and the screen that it fills.  Most pages fit into the tall one, so that what waits to be
+# scrolled to is there from the start; a picture is to look as it does for people.
+_TALL = (1280, 4096)
+_USUAL = (1280, 1024)
 _HEADED = (
     # A headless Chrome that was killed before is not the user's business.
     "--hide-crash-restore-bubble",
@@ -107,13 +110,15 @@ def headless(
     """The argument vector of the headless browser that the daemon drives.
 
     ``version`` (``"156.0.8078.114"``) gives the user agent without its headless token;
-    ``images`` decides whether images are loaded at all.
+    ``images`` decides whether images are loaded at all, and so whether a picture of a page can be taken.
     """
     argv = [executable, *_HEADLESS, *_COMMON, f"--user-data-dir={profile}"]
     if version is not None:
         argv.append(f"--user-agent={user_agent(version, platform)}")
     if locale:
         argv += [f"--lang={locale}", f"--accept-lang={locale}"]
+    width, height = _USUAL if images else _TALL
+    argv += [f"--window-size={width},{height}", f"--screen-info={{{width}x{height}}}"]
     if not images:
         argv.append("--blink-settings=imagesEnabled=false")
     if no_sandbox:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
-from cdpfetch.cdp.errors import CdpError
-from cdpfetch.cdp.tab import WORLD, Tab
+from cdpfetch.cdp.errors import CdpError, SessionClosed
+from cdpfetch.cdp.tab import WORLD, Tab, TabEvent
 
 log = logging.getLogger(__name__)
 
@@ -47,20 +48,29 @@ async def renew(tab: Tab) -> bool:
         async with asyncio.timeout(TIMEOUT):
             heap = await _clear(tab)
     except (CdpError, TimeoutError) as error:
-        log.debug("a tab could not be renewed: %r", error)
+        log.info("a tab could not be renewed: %r", error)
         return False
     return heap <= HEAP_MAX and tab.spoilt is None and tab.session.closed is None
+
+
+def _is_blank(event: TabEvent) -> bool:
+    return event.kind == "committed" and event.data.get("url") == "about:blank"
+
+
+async def _until(tab: Tab, what: Callable[[TabEvent], bool]) -> None:
+    """Drop the tab's events up to one."""
+    while not what(event := await tab.events.get()):
+        if event.kind == "gone":
+            raise event.data if isinstance(event.data, CdpError) else SessionClosed("closed")
 
 
 async def _clear(tab: Tab) -> float:
     """Do it; bytes of script memory that the renderer holds."""
     session = tab.session
     await session.execute("Page.navigate", {"url": "about:blank"})
-    while (event := await tab.events.get()).kind != "committed" or event.data.get("url") != "about:blank":
-        if event.kind == "gone":
-            return float("inf")
-    while (await tab.events.get()).kind != "stopped":
-        pass
+    await _until(tab, _is_blank)
+    # The last event of the blank page: none may come into the next visit, and the history can't be reset before.
+    await _until(tab, lambda event: event.kind == "stopped")
     commands = [
         session.send("Page.addScriptToEvaluateOnNewDocument", {"source": _CLEAR, "worldName": WORLD}),
         session.send("Runtime.getHeapUsage"),
