@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -29,11 +29,13 @@ class Parking(Generic[T]):
         self._parked[self._tickets] = (place, entry, now)
         return [self._parked.popitem(last=False)[1][1] for _ in range(len(self._parked) - self._size)]
 
-    def take(self, place: Hashable) -> T | None:
-        """The entry that was parked last for a place, or None."""
+    def take(self, place: Hashable, wanted: Callable[[T], bool] = lambda entry: True) -> T | None:
+        """Of the entries for a place that are wanted the one that was parked last, or None."""
         for ticket in reversed(self._parked):
-            if self._parked[ticket][0] == place:
-                return self._parked.pop(ticket)[1]
+            parked, entry, _ = self._parked[ticket]
+            if parked == place and wanted(entry):
+                del self._parked[ticket]
+                return entry
         return None
 
     def expired(self, now: float) -> list[T]:

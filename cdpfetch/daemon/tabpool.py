@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # Blank tabs that wait for the next fetch: navigating a ready tab costs a third of creating one first.
 SPARES = 2
+# So many fetches at once leave the machine room for more than themselves.
+_FEW = 2
 # Lanes that last longer than one call, for which it is worth keeping tabs.
 _LASTING = frozenset({PROFILE, ANONYMOUS})
 
@@ -157,19 +159,26 @@ class TabPool:
             first, browser.first_tab = browser.first_tab, None
             self._spares = {PROFILE: [first]} if first is not None else {}
             self._parking.clear()
-        used = None if fresh else await self._take_used(self._contexts, lane, origin)
+        contexts = self._contexts
+        if fresh:
+            return await contexts.new_tab(lane)
+        # One that is still being renewed is waited for only where many are at work, who keep the machine busy: pages
+        # in a row have two tabs then, and one of them is renewed while the other one loads.
+        used = await self._take_used(contexts, lane, origin, wait=False)
+        spares = self._spares.get(lane, [])
+        if used is None and (self.working > _FEW or not spares):
+            used = await self._take_used(contexts, lane, origin, wait=True)
         if used is not None:
             return used
-        spares = self._spares.get(lane, [])
-        while spares and not fresh:
+        while spares:
             tab = spares.pop()
             if tab.session.closed is None:
                 return tab
-        return await self._contexts.new_tab(lane)
+        return await contexts.new_tab(lane)
 
-    async def _take_used(self, contexts: Contexts, lane: str, origin: str | None) -> Tab | None:
-        """A used tab that is as good as new, or None."""
-        while (used := self._parking.take((lane, origin))) is not None:
+    async def _take_used(self, contexts: Contexts, lane: str, origin: str | None, *, wait: bool) -> Tab | None:
+        """A used tab that is as good as new, or None; ``wait``: one will do that has yet to become so."""
+        while used := self._parking.take((lane, origin), lambda used: wait or used.renewed.done()):
             try:
                 renewed = await asyncio.shield(used.renewed)
             except BaseException:

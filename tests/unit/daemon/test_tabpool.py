@@ -241,17 +241,20 @@ async def test_a_fetch_that_is_tried_anew_gets_a_new_tab(monkeypatch: pytest.Mon
             assert tab.target_id not in b.tabs
 
 
-async def test_a_tab_that_is_being_renewed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_wait_for_a_tab_that_is_being_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     renewals = Renewals(monkeypatch)
     async with bench(6) as b:
+        others = [b.hold(name, lane=ANONYMOUS) for name in "xy"]
+        await b.settled()
         renewals.gate.clear()
         await visit(b, "a")
         task = b.hold("b", origin=ORIGIN)
         await b.settled()
-        assert b.served == ["a"]
+        assert "b" not in b.served
         renewals.gate.set()
         await b.settled()
-        assert b.tabs[0] == b.tabs[1]
+        first, second = b.tabs[-2:]
+        assert first == second
         # Somebody who does not wait for the end leaves no tab behind.
         renewals.gate.clear()
         b.end["b"].set()
@@ -263,7 +266,25 @@ async def test_a_tab_that_is_being_renewed_is_waited_for(monkeypatch: pytest.Mon
             await impatient
         renewals.gate.set()
         await b.settled()
-        assert b.tabs[0] not in b.supervisor.browser.tabs
+        assert first not in b.supervisor.browser.tabs
+        for name in "xy":
+            b.end[name].set()
+        await asyncio.gather(*others)
+
+
+async def test_few_take_a_spare_tab_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    renewals = Renewals(monkeypatch)
+    async with bench(6) as b:
+        renewals.gate.clear()
+        for name in "ab":
+            await visit(b, name)
+        renewals.gate.set()
+        await b.settled()
+        for name in "cd":
+            await visit(b, name)
+        one, other = b.tabs[:2]
+        assert one != other
+        assert set(b.tabs[2:]) <= {one, other}
 
 
 async def test_a_tab_that_could_not_be_renewed_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
