@@ -48,18 +48,18 @@ def shown(document: dict[str, Any]) -> str:
 @pytest.mark.parametrize("host", ["mail.test", "other.test"])
 async def test_nothing_stays_in_a_tab_that_serves_again(tmp_path: Path, sites: tuple[Site, Site], host: str) -> None:
     async with serving(tmp_path, sites) as (d, had):
-        found = [shown(await d.fetch(f"http://{host}/leaves?n={number}")) for number in range(4)]
-        assert len(set(had())) == 1, "one tab has served them all"
+        found = [shown(await d.fetch(f"http://{host}/leaves?n={number}")) for number in range(6)]
+        assert len(set(had())) < 6, "tabs have served again"
         assert set(found) == {found[0]}
         assert found[0].startswith("name , stored , history 2, entries 1, referrer , ")
 
 
 async def test_what_a_page_stores_on_its_own_way_stays(tmp_path: Path, sites: tuple[Site, Site]) -> None:
     async with serving(tmp_path, sites) as (d, had):
-        for _ in range(2):
+        for _ in range(4):
             document = await d.fetch("http://other.test/two-steps")
             assert shown(document) == "the ticket of step one"
-        assert len(set(had())) == 1
+        assert len(set(had())) < 4
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,12 @@ async def test_a_tab_that_something_may_stay_in_serves_once(
     async with serving(tmp_path, sites) as (d, had):
         await d.fetch(f"http://other.test{path}")
         last = had()[-1]
-        for _ in range(2):
+        had().clear()
+        for _ in range(4):
             assert (await d.fetch("http://other.test/page"))["ok"]
-        once = path != "/status/404"  # an error page is a page like any other
-        assert (last not in had()[-2:]) == once
-        assert had()[-1] == had()[-2]
+        is_page = path == "/status/404"  # an error page is a page like any other
+        assert (last in had()) == is_page
+        assert len(set(had())) < 4
 
 
 async def test_used_tabs_do_not_wait_for_ever(
