@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdpfetch.extract import choose, convert, dom, embedded, markdown, metadata, model
+from cdpfetch.extract import choose, companions, convert, dom, embedded, markdown, metadata, model
 from cdpfetch.extract.dom import Element
 from cdpfetch.extract.extractors import PageText
 from cdpfetch.extract.metadata import Metadata
@@ -40,6 +40,7 @@ def extract(html: str, url: str) -> PageText:
         note = warning("whole_page", f"{len(found)} blocks are too many to judge; this is the whole page")
         return PageText(markdown.render(body, base), meta, visible, visible, (note,))
     kept = choose.choose(found, model.judge(found, meta, url), meta.title or "")
+    companions.keep(found, kept)
     chosen = [block for block, keep in zip(found, kept, strict=True) if keep]
     prune(block for block, keep in zip(found, kept, strict=True) if not keep)
     return PageText(markdown.render(body, base), meta, visible, _visible(chosen))

@@ -83,7 +83,10 @@ def keep_bylines(found: list[Block], kept: list[bool]) -> None:
             entry.author = sight.at
         if sight.time and entry.time < 0:
             entry.time = sight.at
-    for thread in threads.values():
+    whole = {key: thread for key, thread in threads.items() if _is_thread(thread)}
+    if whole:
+        _add_short(whole, seen, found, kept)
+    for thread in whole.values():
         _keep(thread, kept)
 
 
@@ -99,26 +102,77 @@ def _kept_words(found: list[Block], kept: list[bool]) -> dict[Node, int]:
     return words
 
 
-def _keep(thread: _Thread, kept: list[bool]) -> None:
+def _is_thread(thread: _Thread) -> bool:
+    """Whether most posts of a run name an author and a time."""
     posts = [post for post in thread.posts.values() if post.kept]
     full = [post for post in posts if post.author >= 0 and post.time >= 0]
-    if len(full) < 2 or len(full) < len(posts) * _SHARE:
-        return
-    for post in posts:
+    return len(full) >= 2 and len(full) >= len(posts) * _SHARE
+
+
+def _add_short(
+    threads: dict[tuple[Node, str], _Thread], seen: list[_Sight], found: list[Block], kept: list[bool]
+) -> None:
+    """Add the posts of a few words to threads: they look like the others, and name an author and a time."""
+    posts: dict[Node, _Post] = {}
+    for sight in seen:
+        node = _twin(found[sight.at].node, threads)
+        if node is None or threads[node.parent, _look_of(node)].posts[node].kept:  # type: ignore[index]
+            continue
+        post = posts.setdefault(node, _Post())
+        post.author = sight.at if sight.author and post.author < 0 else post.author
+        post.time = sight.at if sight.time and post.time < 0 else post.time
+    bodies: dict[Node, int] = {}
+    bylines = {sight.at for sight in seen}
+    for index, block in enumerate(found):
+        node = _twin(block.node, threads) if index not in bylines and block.link_chars * 2 < len(block.text) else None
+        if node in posts and (node not in bodies or len(found[bodies[node]].text) < len(block.text)):
+            bodies[node] = index
+    for node, body in bodies.items():
+        post = posts[node]
+        if post.author >= 0 and post.time >= 0 and node.parent is not None:
+            kept[body] = True
+            post.kept = 1
+            threads[node.parent, _look_of(node)].posts[node] = post
+
+
+def _twin(node: Node, threads: dict[tuple[Node, str], _Thread]) -> Node | None:
+    """The post of a thread, by its look, in which an element stands."""
+    above: Node | None = node
+    for _ in range(_MAX_CLIMB):
+        if above is None or above.parent is None:
+            return None
+        if (above.parent, _look_of(above)) in threads:
+            return above
+        above = above.parent
+    return None
+
+
+def _keep(thread: _Thread, kept: list[bool]) -> None:
+    for post in thread.posts.values():
         for index in (post.author, post.time):
-            if index >= 0:
+            if post.kept and index >= 0:
                 kept[index] = True
 
 
 def _look(index: int, block: Block) -> _Sight | None:
     if not 0 < block.words <= _SMALL or len(block.text) < _SHORTEST or block.first < 0 or _JOINED.search(block.text):
         return None
+    if block.node.tag == "dd" and _JOINED.search(_term(block.node)):
+        return None
     near = _named_nodes(block)
-    author = any(_names_author(node) for node in near)
     time = _TIME_TEXT.search(block.text) is not None or any(
         node.tag == "time" or _TIME_CLASS.search(node.classes) for node in near
     )
+    # A time in a box about the author names none: only a link to one does.
+    author = any(_links_author(node) or (not time and _names_author(node)) for node in near)
     return _Sight(index, author, time) if author or time else None
+
+
+def _term(definition: Node) -> str:
+    """The term that a definition stands after."""
+    kids = [kid for kid in definition.parent.kids if isinstance(kid, Node)] if definition.parent is not None else []
+    at = next((index for index, kid in enumerate(kids) if kid is definition), 0)
+    return kids[at - 1].line() if at else ""
 
 
 def _named_nodes(block: Block) -> list[Node]:
@@ -134,11 +188,13 @@ def _named_nodes(block: Block) -> list[Node]:
     return [node for node in near if node.attrs or node.tag == "time"]
 
 
-def _names_author(node: Node) -> bool:
+def _links_author(node: Node) -> bool:
     if node.tag == "a" and (node.get("rel") == "author" or _AUTHOR_PATH.search(node.get("href"))):
         return True
-    if node.get("itemprop") in ("author", "creator"):
-        return True
+    return node.get("itemprop") in ("author", "creator")
+
+
+def _names_author(node: Node) -> bool:
     return _AUTHOR_CLASS.search(node.get("class").lower()) is not None
 
 
@@ -148,17 +204,17 @@ def _post_of(node: Node, words: dict[Node, int]) -> Node | None:
     for _ in range(_MAX_CLIMB):
         if above is None or above.parent is None:
             return None
-        if words.get(above) and _has_twins(above):
+        if words.get(above) and _has_twins(above, words):
             return above
         above = above.parent
     return None
 
 
-def _has_twins(node: Node) -> bool:
+def _has_twins(node: Node, words: dict[Node, int]) -> bool:
+    """Whether an element has a sibling that looks like it and has text that was kept."""
     own = _look_of(node)
     siblings = node.parent.kids if node.parent is not None else []
-    count = sum(isinstance(kid, Node) and _look_of(kid) == own for kid in siblings)
-    return count > 1
+    return sum(isinstance(kid, Node) and bool(words.get(kid)) and _look_of(kid) == own for kid in siblings) > 1
 
 
 def _look_of(node: Node) -> str:

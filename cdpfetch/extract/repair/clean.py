@@ -16,8 +16,10 @@ _PERMALINK = re.compile(
     r"|section-link|direct-link|octicon-link|sl-anchor-link)(?:$|[\s_-])"
 )
 _PERMALINK_TEXT = re.compile(
-    r"[\s#¶§🔗\u200b\ufe0f∞☍⚓]*(?:(?:permalink|link|anchor|edit|copy link)\b.{0,60})?\Z", re.IGNORECASE | re.DOTALL
+    r"[\s#¶§◆🔗\u200b\ufe0f∞☍⚓]*(?:(?:permalink|link|anchor|edit|copy link)\b.{0,60})?\Z", re.IGNORECASE | re.DOTALL
 )
+# Links that change a section or lead to its place, where they stand beside the heading and not in it.
+_EDIT = re.compile(r"(?:^|\s)mw-editsection(?:\s|$)")
 _PANEL = re.compile(
     r"(?:accordion|collaps|tab-?pane|tab-?content|panel|faq|answer|toggle-?content|expand|read-?more|disclosure)"
 )
@@ -53,6 +55,7 @@ def clean(body: Node, nodes: list[Node]) -> None:
     total = max(1, _size(body))
     controlled = {target for node in nodes if node.attrs for target in _controls(node)}
     titles = [node for node in nodes if node.tag == "h1"]
+    body.filter(lambda node: not (node.attrs and _EDIT.search(node.get("class"))))
     body.filter(lambda node: not (node.attrs and _is_unwanted(node, controlled) and _may_go(node, total, titles)))
     for node in nodes:
         if node.tag in _HEADINGS:
@@ -126,7 +129,13 @@ def _is_hidden(node: Node, controlled: set[str]) -> bool:
     if not _says_hidden(node):
         return False
     # Screen reader helps are small; panels are what remains folded until somebody clicks.
-    return not (len(attrs) > 0 and _is_panel(node, controlled) and _size(node) > 30)
+    return not (len(attrs) > 0 and _is_panel(node, controlled) and (_size(node) > 30 or _is_labelled(node)))
+
+
+def _is_labelled(node: Node) -> bool:
+    """Whether a panel begins with the label of its tab."""
+    first = node.kids[0] if node.kids else None
+    return isinstance(first, Node) and first.get("class") == "tab-label"
 
 
 def _says_hidden(node: Node) -> bool:

@@ -6,16 +6,18 @@ import re
 
 from cdpfetch.extract.dom import Node
 
-_SIGNATURE = re.compile(r"(?:^|\s)(?:sig|sig-object|member-signature|memproto|type-signature)(?:\s|$)")
+_SIGNATURE = re.compile(r"(?:^|\s)(?:sig|sig-object|member-signature|memproto|type-signature|code-header)(?:\s|$)")
 _OLD_SPHINX = re.compile(r"(?:^|\s)(?:function|method|class|attribute|data|exception|staticmethod|classmethod)(?:\s|$)")
 _NOISE = re.compile(r"headerlink|viewcode-link|sourcelink|reference external")
+_SOURCE = re.compile(r"\[?(?:source|src|view source)\]?\Z|[§¶#]\Z", re.IGNORECASE)
 _MAX_SIGNATURE = 2000
 
 
 def repair(nodes: list[Node]) -> None:
     """Turn every signature among ``nodes`` into code."""
     for node in nodes:
-        if node.attrs and node.tag in ("dt", "div") and _is_signature(node):
+        if node.attrs and node.tag in ("dt", "div", "h3", "h4") and _is_signature(node):
+            _without_sources(node)
             _to_code(node)
 
 
@@ -27,9 +29,16 @@ def _is_signature(node: Node) -> bool:
     return _SIGNATURE.search(node.classes) is not None
 
 
+def _without_sources(node: Node) -> None:
+    """Take out the links to a source and to the place itself that stand beside a signature (rustdoc)."""
+    for kid in list(node.parent.kids) if node.parent is not None and node.tag in ("h3", "h4") else ():
+        if isinstance(kid, Node) and kid.tag == "a" and _SOURCE.match(kid.line()):
+            kid.remove()
+
+
 def _to_code(node: Node) -> None:
     for kid in node.find_all("a"):
-        if _NOISE.search(kid.classes) and len(kid.line()) <= 12:
+        if (_NOISE.search(kid.classes) or _SOURCE.match(kid.line())) and len(kid.line()) <= 12:
             kid.remove()
     text = node.text().replace("\xa0", " ")
     line = " ".join(text.split())

@@ -218,3 +218,80 @@ def test_every_post_keeps_author_and_time(kind: str) -> None:
             assert found >= 0, (part, text)
             position = found
     assert "Section 3" not in text
+
+
+def test_short_posts_keep_author_and_time_and_joining_is_no_post() -> None:
+    def post(name: str, day: str, text: str, joined: str = "") -> str:
+        return (
+            f"<article class='message js-post'><div class='cell cell--user'><h4><a href='/members/{name}.1/'>{name}</a>"
+            f"</h4>{joined}</div><div class='cell cell--main'><ul><li><a href='/p'><time>{day}</time></a></li></ul>"
+            f"<div class='body'>{text}</div></div></article>"
+        )
+
+    long = "My lamp does not light at all when the wick is dry, whatever it is that I do about it."
+    joined = "<dl><dt>Joined</dt><dd>Mar 3, 2020</dd></dl>"
+    posts = (
+        post("Ines", "Jan 1, 2031", long, joined)
+        + post("Tom", "Jan 2, 2031", long)
+        + post("Olga", "Jan 3, 2031", "No.")
+    )
+    text = extract_html(f"<body><h1>Lamp</h1><div>{posts}</div></body>")
+    for name, day in (("Ines", "Jan 1, 2031"), ("Tom", "Jan 2, 2031"), ("Olga", "Jan 3, 2031")):
+        assert name in text
+        assert day in text
+
+
+def test_the_author_beside_a_time_is_kept_with_it() -> None:
+    def answer(name: str, day: str) -> str:
+        return (
+            "<div class='answer'><p>Use scissors, they are far better than any other tool that was made for it.</p>"
+            f"<div class='user-info'><div class='user-action-time'>answered <span>Jan {day} at 12:00</span></div>"
+            f"<div class='user-details'><a href='/users/{day}/{name.lower()}'>{name}</a></div></div></div>"
+        )
+
+    text = extract_html(f"<body><h1>How?</h1><div>{answer('Tom', '4')}{answer('Olga', '5')}</div></body>")
+    for words in ("[Tom](", "[Olga](", "Jan 4 at 12:00", "Jan 5 at 12:00"):
+        assert words in text
+
+
+PROSE = "This guide explains how the tide tool is installed on each of the systems that we support, with options. "
+
+
+def test_companions_of_what_is_kept_are_kept() -> None:
+    html = (
+        f"<main><h1>Install</h1><p>{PROSE * 3}</p><div class='admonition'><p class='admonition-title'>Warning</p>"
+        f"<p>Mind it.</p></div><p>{PROSE * 3}</p>"
+        "<ul role='tablist'><li role='tab'>npm</li><li role='tab'>yarn</li></ul><div>"
+        "<div role='tabpanel'><pre>npm install tide</pre></div><div role='tabpanel' hidden><pre>yarn add tide</pre>"
+        "</div></div><figure><img src='/a.png' alt='A gauge'><figcaption>Plate 1</figcaption></figure>"
+        f"<p>{PROSE * 3}</p><dl><dt>Parameters</dt><dd>{PROSE * 2}</dd></dl></main>"
+    )
+    text = extract_html(html)
+    for wanted in (
+        "> [!WARNING]\n> Mind it.",
+        "**npm**\n\n```\nnpm install tide\n```\n\n**yarn**\n\n```\nyarn add tide\n```",
+        "![A gauge](/a.png)\n\nPlate 1",
+        "**Parameters**\n: This guide",
+    ):
+        assert wanted in text
+
+
+RUST = (
+    "<details open><summary><section><a class='src' href='/s'>Source</a><a href='#m' class='anchor'>§</a>"
+    "<h4 class='code-header'>pub fn <a href='#g'>get</a>(&amp;self)</h4></section></summary><p>It.</p></details>"
+)
+WIKI = "<div><h2>History</h2><span class='mw-editsection'>[<a href='/e'>edit</a>]</span></div><p>x</p>"
+SPHINX = "<dl><dt class='sig'><span>read</span>()<a class='reference' href='/m'>[source]</a></dt><dd>x</dd></dl>"
+
+
+@pytest.mark.parametrize(
+    ("html", "wanted"),
+    [
+        (RUST, "#### `pub fn get(&self)`\n\nIt.\n"),
+        (WIKI, "## History\n\nx\n"),
+        ("<h2><span class='permalink'><a href='#a'>◆</a></span>flow()</h2>", "## flow()\n"),
+        (SPHINX, "`read()`\n: x\n"),
+    ],
+)
+def test_what_leads_to_sources_and_places_is_left_out(html: str, wanted: str) -> None:
+    assert extract_html(html, extractor="raw") == wanted
