@@ -96,6 +96,9 @@ _BOMS = ((b"\xef\xbb\xbf", "utf_8"), (b"\xff\xfe", "utf_16_le"), (b"\xfe\xff", "
 _TEXT_CODEC = re.compile(
     r"(cp|koi8|iso8859|iso2022|mac|euc|gb|big5|utf_8$|utf-8$|utf_16_|utf-16-|utf_32|shift|johab|hz|tis|kz|ptcp)"
 )
+# Labels of the western world, which are also the wrong ones most often.
+_WESTERN = frozenset(("cp1252", "iso8859-1", "ascii"))
+_TWO_BYTES = re.compile(rb"\x1b\$[@B].{2,}?\x1b\([BJ]", re.DOTALL)
 # Detection looks at no more than this much: enough for letter statistics.
 _SAMPLE = 64 << 10
 
@@ -141,8 +144,11 @@ def decode(data: bytes, declared: str | None = None, *, hint: str | None = None)
             return _finish(data[len(mark) :], codec, "bom")
     for label in (declared, hint):
         if codec_name := lookup(label):
+            if codec_name in _WESTERN and _is_utf8(data):
+                # The label that servers put on everything.
+                return _finish(data, "utf_8", "utf-8")
             return _finish(data, codec_name, "declared")
-    if guess := _utf16_pattern(data):
+    if guess := _utf16_pattern(data) or _escaped(data):
         return _finish(data, guess, "guessed")
     try:
         return Decoded(data.decode("utf-8"), "utf_8", "utf-8")
@@ -169,11 +175,30 @@ def _utf16_pattern(data: bytes) -> str | None:
         return None
     pairs = len(sample) // 2
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if odd > pairs * 0.7 and even < pairs * 0.1:
+    # Markup around a text of another script is ASCII enough.
+    marked = {b"<\0": "utf_16_le", b"\0<": "utf_16_be"}.get(sample[:2])
+    if (odd > pairs * 0.7 and even < pairs * 0.1) or (marked == "utf_16_le" and odd > pairs * 0.2 > even * 4):
         return "utf_16_le"
-    if even > pairs * 0.7 and odd < pairs * 0.1:
+    if (even > pairs * 0.7 and odd < pairs * 0.1) or (marked == "utf_16_be" and even > pairs * 0.2 > odd * 4):
         return "utf_16_be"
     return None
+
+
+def _escaped(data: bytes) -> str | None:
+    """ISO-2022-JP, which says by escapes where its two-byte characters begin."""
+    sample = data[:_SAMPLE]
+    return "iso2022_jp" if _TWO_BYTES.search(sample) and sample.isascii() else None
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8, and not only ASCII: no text in another encoding is by chance."""
+    if data.isascii():
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _mostly_utf8(data: bytes) -> bool:

@@ -72,9 +72,14 @@ def keep_bylines(found: list[Block], kept: list[bool]) -> None:
     if sum(sight.author for sight in seen) < 2 or sum(sight.time for sight in seen) < 2:
         return
     words = _kept_words(found, kept)
+    # For each element and look, how many of its children look so and have text that was kept.
+    twins: dict[tuple[Node, str], int] = defaultdict(int)
+    for node in words:
+        if node.parent is not None:
+            twins[node.parent, _look_of(node)] += 1
     threads: dict[tuple[Node, str], _Thread] = defaultdict(_Thread)
     for sight in seen:
-        post = _post_of(found[sight.at].node, words)
+        post = _post_of(found[sight.at].node, twins)
         if post is None or post.parent is None:
             continue
         entry = threads[post.parent, _look_of(post)].posts[post]
@@ -198,23 +203,16 @@ def _names_author(node: Node) -> bool:
     return _AUTHOR_CLASS.search(node.get("class").lower()) is not None
 
 
-def _post_of(node: Node, words: dict[Node, int]) -> Node | None:
-    """The smallest element around a byline that has text that was kept and siblings that look like it."""
+def _post_of(node: Node, twins: dict[tuple[Node, str], int]) -> Node | None:
+    """The smallest element around a byline that has text that was kept, as has a sibling that looks like it."""
     above: Node | None = node
     for _ in range(_MAX_CLIMB):
         if above is None or above.parent is None:
             return None
-        if words.get(above) and _has_twins(above, words):
+        if twins.get((above.parent, _look_of(above)), 0) > 1:
             return above
         above = above.parent
     return None
-
-
-def _has_twins(node: Node, words: dict[Node, int]) -> bool:
-    """Whether an element has a sibling that looks like it and has text that was kept."""
-    own = _look_of(node)
-    siblings = node.parent.kids if node.parent is not None else []
-    return sum(isinstance(kid, Node) and bool(words.get(kid)) and _look_of(kid) == own for kid in siblings) > 1
 
 
 def _look_of(node: Node) -> str:

@@ -57,3 +57,18 @@ def test_hints_inside_the_data() -> None:
     assert charset.html_hint(b'<meta http-equiv=Content-Type content="text/html; charset=shift_jis">') == "shift_jis"
     assert charset.html_hint(b"<body><meta charset=koi8-r>") is None
     assert charset.xml_hint(b'<?xml version="1.0" encoding="ISO-8859-2"?>') == "ISO-8859-2"
+
+
+@pytest.mark.parametrize("label", ["iso-8859-1", "windows-1252", "us-ascii"])
+def test_utf8_under_the_label_that_servers_put_on_everything(label: str) -> None:
+    assert charset.decode(RUSSIAN.encode(), label).text == RUSSIAN
+    west = "Größe – „Façade“"
+    assert charset.decode(west.encode("cp1252"), label).text == west
+
+
+def test_undeclared_text_in_two_byte_encodings() -> None:
+    page = f"<html><body><p>{RUSSIAN * 3}</p></body></html>"
+    assert charset.decode(page.encode("utf-16-le")).text == page
+    assert charset.decode(page.encode("utf-16-be")).text == page
+    japanese = "<p>灯台の光は三日間続く予定です。</p>"
+    assert charset.decode(japanese.encode("iso2022_jp")).text == japanese
