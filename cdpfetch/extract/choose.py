@@ -30,7 +30,9 @@ _SMALL = 12
 _TITLE_SHARE = 0.6
 _TITLE_CHANCE = 0.06
 _WORD = re.compile(r"\w+")
-# The share of the cut that is enough for a listing, a formula or a quotation beside kept text.
+# The share of the cut that is enough for a listing, a formula or a quotation beside kept text, and for one of these,
+# or a table, that stands alone.
+_ALONE = 0.4
 _FAINT = {"pre": 0.1, "tex": 0.05, "blockquote": 0.12}
 
 
@@ -191,7 +193,7 @@ def _tables(found: list[Block], chances: list[float], kept: list[bool], cut: flo
         if not tag or kept[index] or not block.words:
             continue
         beside = any(kept[at] for at in range(max(0, index - 3), min(len(found), index + 4)))
-        least = _FAINT.get(tag, 0.25) if beside else 0.6
+        least = _FAINT.get(tag, 0.25) if beside else _ALONE
         if chances[index] >= cut * least:
             kept[index] = True
 
