@@ -54,6 +54,8 @@ _CELL_ERRORS = {
 _CELL_ERROR = re.compile(r"\\?#ERR: (" + "|".join(_CELL_ERRORS) + r")\b")
 _LONE_MARK = re.compile(r"^\[\^\w+\]\n\n", re.MULTILINE)
 _NOTE_BREAK = re.compile(r"^(\[\^\w+\]:)\n {4}", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"^---\ntitle: .*\n---\n+", re.MULTILINE)
+_FILE_LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?:[^():\s]*\.x?html?)?(?:#[^()\s]*)?(?<!\()\)")
 _ENCRYPTED = re.compile(r"password|encrypt|protected", re.IGNORECASE)
 
 
@@ -210,6 +212,9 @@ def _mend(text: str, kind: str) -> str:
         text = re.sub(
             r"^(\[\^\w+\]:)\n {4}", r"\1 ", re.sub(r"^\[\^\w+\]\n\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE
         )
+    elif kind == "application/epub+zip":
+        # The converter puts the title of every file before it, and keeps links from one file of the book to another.
+        text = _FILE_LINK.sub(r"\1", _FRONT_MATTER.sub("", text))
     return text.strip() + "\n"
 
 

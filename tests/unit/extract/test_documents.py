@@ -366,7 +366,9 @@ def test_mailboxes(tmp_path: Path) -> None:
 
 def test_books_are_in_reading_order(tmp_path: Path) -> None:
     def chapter(name: str) -> str:
-        return f'<html xmlns="http://www.w3.org/1999/xhtml"><body><h1>{name}</h1><p>Words of {name}.</p></body></html>'
+        inner = f"<head><title>{name}</title></head><body><h1>{name}</h1><p>Words of {name}.</p>"
+        links = '<p><a href="z.xhtml#s">there</a> and <a href="https://a.example/">out</a></p>'
+        return f'<html xmlns="http://www.w3.org/1999/xhtml">{inner}{links}</body></html>'
 
     found = extract_file(
         packed(
@@ -387,7 +389,8 @@ def test_books_are_in_reading_order(tmp_path: Path) -> None:
         )
     )
     assert found.title == "Book"
-    assert found.text == "# First\n\nWords of First.\n\n# Last\n\nWords of Last.\n"
+    links = "there and [out](https://a.example/)"
+    assert found.text == f"# First\n\nWords of First.\n\n{links}\n\n# Last\n\nWords of Last.\n\n{links}\n"
 
 
 def test_a_table_that_is_too_large_is_delivered_as_it_was_sent(tmp_path: Path) -> None:
