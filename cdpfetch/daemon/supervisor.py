@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 CRASHES_MAX = 4
 CRASHES_WITHIN = 60.0
 CRASHES_PAUSE = 30.0
+# Seconds for which the installed browser's version is taken as known: looking for it costs a thread and a dozen of
+# questions to the file system, and each fetch without a browser names it.
+VERSION_KEPT = 30.0
 
 
 class StillAtWork(Exception):
@@ -64,6 +67,7 @@ class Supervisor:
         self.executable: str | None = None  # what was started last
         self.warnings: list[dict[str, str]] = []  # about the way Chrome runs, for status and results
         self.restarts = 0  # unexpected ends so far
+        self._installed: tuple[float, str | None] = (0.0, None)  # until when it holds (loop time), and the version
 
     @property
     def browser(self) -> Browser | None:
@@ -263,11 +267,19 @@ class Supervisor:
         """The version of the browser that runs, or would be started; None where there is none, or it can't be told."""
         if self.browser is not None:
             return self.browser.product.partition("/")[2] or None
+        now = asyncio.get_running_loop().time()
+        until, version = self._installed
+        if version is None or now >= until:
+            version = await asyncio.to_thread(self._find_version)
+            self._installed = (now + VERSION_KEPT, version)
+        return version
+
+    def _find_version(self) -> str | None:
         try:
             executable = find_chrome(self._config.browser.executable_path)
         except CdpFetchError:
             return None
-        return await asyncio.to_thread(VersionCache(os.path.join(self._home.run, "chrome.json")).version, executable)
+        return VersionCache(os.path.join(self._home.run, "chrome.json")).version(executable)
 
     async def _prove(self, browser: Browser) -> None:
         """See that Chrome reaches the network through the guard; a browser that does not is closed at once."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from ada_url import URL
@@ -68,8 +69,6 @@ class PlainEngine:
 
     def sweep(self) -> None:
         """Remove what an earlier daemon has left.  Blocks; raises CdpFetchError or OSError."""
-        import shutil
-
         paths.ensure_private_dir(os.path.dirname(self.folder))
         paths.ensure_private_dir(self.folder)
         for entry in os.scandir(self.folder):
@@ -207,7 +206,7 @@ class PlainVisit:
 
     async def _page(self, head: ResponseHead, body: Body) -> Landing:
         """The landing of a page; its file is gone afterwards."""
-        with tempfile.TemporaryDirectory(dir=self._engine.folder) as folder:
+        with _folder(self._engine.folder) as folder:
             label = charset(head.header("content-type"))
             job = {"op": "still", "path": body.path, "out_dir": folder, "charset": label}
             seconds = self._limits.end - asyncio.get_running_loop().time()
@@ -215,8 +214,7 @@ class PlainVisit:
                 seen = await self._engine.pool.run(job, max(0.2, seconds * _LOOK_SHARE))
             except ExtractionFailed as error:
                 raise CdpFetchError("no_content", f"the page could not be read: {error.reason}", error.hint) from error
-            html = await in_thread(_read, os.path.join(folder, "page.html"))
-        await in_thread(os.unlink, body.path)
+            html = await in_thread(_take_page, os.path.join(folder, "page.html"), body.path)
         self._times["captured"] = asyncio.get_running_loop().time()
         notes = [(note["code"], note["message"]) for note in seen["notes"]]
         shell = seen["shell"]
@@ -299,9 +297,26 @@ def _new_file(path: str) -> BinaryIO:
     return open(path, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600))
 
 
-def _read(path: str) -> str:
+@contextlib.contextmanager
+def _folder(place: str) -> Iterator[str]:
+    """A new directory in ``place``, gone afterwards: in one call when it was left empty, as it is but for failures."""
+    path = tempfile.mkdtemp(dir=place)
+    try:
+        yield path
+    finally:
+        try:
+            os.rmdir(path)
+        except OSError:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _take_page(path: str, source: str) -> str:
+    """The page that a worker has made of a body; both files are gone afterwards."""
     with open(disk.open_regular(path), encoding="utf-8", errors="replace", newline="") as file:
-        return file.read()
+        html = file.read()
+    os.unlink(path)
+    os.unlink(source)
+    return html
 
 
 def _is_page(kind: str | None, path: str) -> bool:

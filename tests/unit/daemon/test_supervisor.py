@@ -323,3 +323,39 @@ async def test_a_hold_cuts_nobody_off(tmp_path: Path) -> None:
                 pass
         assert not s.held
         assert browser.closed is None
+
+
+async def test_the_installed_version_is_looked_for_once_in_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str | None] = []
+
+    def find(path: str | None) -> str:
+        looked.append(path)
+        return executable(tmp_path)
+
+    monkeypatch.setattr(supervisor_module, "find_chrome", find)
+    async with supervised(tmp_path) as s:
+        first = await s.chrome_version()
+        assert first is not None
+        assert [await s.chrome_version() for _ in range(5)] == [first] * 5
+        assert len(looked) == 1
+    monkeypatch.setattr(supervisor_module, "VERSION_KEPT", 0.0)
+    async with supervised(tmp_path) as s:
+        assert [await s.chrome_version() for _ in range(2)] == [first] * 2
+    assert len(looked) == 3
+
+
+async def test_a_browser_that_is_not_there_is_looked_for_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str | None] = []
+
+    def find(path: str | None) -> str:
+        looked.append(path)
+        raise CdpFetchError("browser_not_found", "there is none")
+
+    monkeypatch.setattr(supervisor_module, "find_chrome", find)
+    async with supervised(tmp_path) as s:
+        assert [await s.chrome_version() for _ in range(2)] == [None, None]
+        assert len(looked) == 2

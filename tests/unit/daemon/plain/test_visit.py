@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import os
 import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from cdpfetch.cdp.lifecycle import Limits
 from cdpfetch.daemon.guard.lane import Lane
 from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE, Lanes
 from cdpfetch.daemon.plain import choice
+from cdpfetch.daemon.plain import visit as visit_module
 from cdpfetch.daemon.plain.visit import MAX_REDIRECTS, PlainEngine, PlainVisit
 from cdpfetch.daemon.plain.way import Way
 from cdpfetch.daemon.routing import FetchRouter, RedirectStopped
@@ -398,3 +400,20 @@ async def test_what_a_browser_would_do_better(tmp_path: Path) -> None:
         "/led": "no_content",
     }
     assert found["/shell"] == ("no_content", "the page has scripts and shows only 0 characters without them")
+
+
+def test_a_folder_goes_with_whatever_is_in_it(tmp_path: Path) -> None:
+    with visit_module._folder(str(tmp_path)) as empty:
+        assert os.stat(empty).st_mode & 0o777 == 0o700
+    with pytest.raises(KeyError), visit_module._folder(str(tmp_path)) as full:
+        Path(full, "page.html").write_text("half")
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_is_taken_leaves_no_file(tmp_path: Path) -> None:
+    made, body = tmp_path / "page.html", tmp_path / "body"
+    made.write_bytes("<p>\u00e9\r\n".encode())
+    body.write_bytes(b"<p>")
+    assert visit_module._take_page(str(made), str(body)) == "<p>\u00e9\r\n"
+    assert list(tmp_path.iterdir()) == []
