@@ -91,6 +91,8 @@ class PipeTransport(asyncio.BufferedProtocol):
         cause = f"the pipe broke: {exc}" if exc else "the pipe was closed"
         if self._framer.pending:
             cause += f" in the middle of a message ({self._framer.pending} bytes of it had come)"
+        # What is left of an ended browser goes in circles, and may wait for the collector through many more of them.
+        self._framer, self._buffer, self._view = NulFramer(), bytearray(), memoryview(b"")
         if not self._closed.done():
             self._closed.set_result(cause)
             if self._on_close is not None:

@@ -353,3 +353,15 @@ async def test_a_peer_that_reads_nothing_does_not_block_the_sender() -> None:
         with pytest.raises(CallTimeout):
             await connection.root.execute("A.big", {"text": "x" * 10_000_000}, timeout=0.05)
         await connection.close()  # does not wait for what is queued
+
+
+async def test_an_ended_pipe_holds_no_buffers() -> None:
+    ours, theirs = socket.socketpair()
+    transport = await PipeTransport.open(ours)
+    ended = asyncio.get_running_loop().create_future()
+    transport.start(lambda message: None, ended.set_result)
+    theirs.sendall(b"x" * 1000)
+    theirs.close()
+    assert "1000 bytes of it had come" in await asyncio.wait_for(ended, 5.0)
+    assert (len(transport._buffer), len(transport._view), transport._framer.pending) == (0, 0, 0)
+    await transport.close()
