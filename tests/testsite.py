@@ -432,6 +432,12 @@ def _(h: Handler) -> None:
     h.reply(body=page(f"<p>old</p><script>location.href = '{h.query.get('to', '/page?word=landed')}'</script>"))
 
 
+@route("/keeps")
+def _(h: Handler) -> None:
+    """A page that asks for nothing more: its connection stays as it is, and idle."""
+    h.reply(body=page(f"<h1>Keeps</h1><p>{PROSE * 2}</p>", "Keeps", '<link rel="icon" href="data:,">'))
+
+
 @route("/leaves")
 def _(h: Handler) -> None:
     """Says what it finds in its tab, and leaves all it can there, at the last moment too."""

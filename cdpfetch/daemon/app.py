@@ -89,7 +89,7 @@ class App:
         self.interactive = Interactive(opener, config, self.supervisor, self.sessions, self._window_changed)
         self.walls = Walls(config, self.supervisor, self.guard, opener, self.interactive, self.sessions)
         self.fetches = FetchService(
-            config, self.supervisor, self.guard, self.lanes, self.tabs, assembler, self.plain, self.walls
+            config, self.supervisor, self.guard, self.lanes, self.tabs, assembler, self.plain, self.walls, self.sessions
         )
         handlers = Handlers(
             home,

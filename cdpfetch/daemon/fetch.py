@@ -20,11 +20,13 @@ from cdpfetch.config import Config
 from cdpfetch.daemon import faults, verdicts
 from cdpfetch.daemon.assembly import Assembler
 from cdpfetch.daemon.guard.guard import Guard
-from cdpfetch.daemon.lanes import ANONYMOUS, Lanes
+from cdpfetch.daemon.guard.lane import Lane
+from cdpfetch.daemon.lanes import ANONYMOUS, PROFILE, Lanes
 from cdpfetch.daemon.options import FetchOptions
 from cdpfetch.daemon.plain.visit import PlainEngine, PlainVisit
 from cdpfetch.daemon.plain.way import Way, shared
 from cdpfetch.daemon.routing import MAX_REDIRECT, FetchRouter, LaneLeft, RedirectStopped, essence
+from cdpfetch.daemon.sessions import Sessions
 from cdpfetch.daemon.supervisor import Supervisor
 from cdpfetch.daemon.tabpool import TabPool
 from cdpfetch.daemon.walls import Met, Walls
@@ -101,12 +103,14 @@ class FetchService:
         assembler: Assembler,
         plain: PlainEngine,
         walls: Walls,
+        sessions: Sessions,
     ) -> None:
         self._config = config
         self._walls = walls
+        self._sessions = sessions
         self._guard = guard
         self._lanes = lanes
-        self._calls = 0  # lanes made for single calls so far
+        self._calls = 0  # lanes made for single calls so far, by which they are named
         self._supervisor = supervisor
         self._tabs = tabs
         self._assembler = assembler
@@ -195,15 +199,36 @@ class FetchService:
         if not options.allow:
             yield self._lanes
             return
+        lane, lanes = self._lanes.extended(self._new_name(), options.allow)
+        async with self._opened(lane):
+            yield lanes
+
+    def _new_name(self) -> str:
         self._calls += 1
-        name = f"call-{self._calls}"
-        lane, lanes = self._lanes.extended(name, options.allow)
+        return f"call-{self._calls}"
+
+    @contextlib.asynccontextmanager
+    async def _opened(self, lane: Lane) -> AsyncIterator[str]:
+        """The name of a lane that lasts no longer than it is needed here."""
         await self._guard.open(lane)
         try:
-            yield lanes
+            yield lane.name
         finally:
-            self._tabs.end_lane(name)
-            await self._guard.close_lane(name)
+            self._tabs.end_lane(lane.name)
+            await self._guard.close_lane(lane.name)
+
+    @contextlib.asynccontextmanager
+    async def _door(self, lane: str, visit: _Visit) -> AsyncIterator[str]:
+        """The guard's lane for a part of a visit in ``lane``; one of its own, like it, where certificates don't count.
+
+        Chrome keeps its connections, by context, and would use one whose certificate nobody has verified for others.
+        """
+        like = next((guarded for guarded in self._lanes.guarded() if guarded.name == lane), None)
+        if like is None or not visit.options.visit.insecure:
+            yield lane
+            return
+        async with self._opened(like._replace(name=self._new_name())) as name:
+            yield name
 
     async def _past_wall(self, visit: _Visit, clock: _Clock, trail: _Trail) -> tuple[Landing, list[str]]:
         """The visit, and once more when it has ended at a bot wall that a visible window could pass."""
@@ -288,7 +313,9 @@ class FetchService:
         lane, url, plain, led_on = visit.lane, visit.url, "", False
         since = asyncio.get_running_loop().time()
         for _ in range(_LANE_CHANGES + 1):
-            async with self._tab(lane, url, visit, again) as tab:
+            async with self._door(lane, visit) as door, self._tab(door, url, visit, again) as tab:
+                if door != lane and lane == PROFILE:
+                    await self._sessions.lend(tab, url.host)
                 if not trail.visits:
                     clock.mark("queue")
                 navigation = self._navigation(visit, lane, url, tab, plain)
@@ -298,7 +325,7 @@ class FetchService:
                 except LaneLeft as left:
                     lane, url, led_on = left.lane, left.url, led_on or navigation.led_on
                 except (NavigationFailed, NavigationTimeout, DownloadFailed) as failed:
-                    explained = self._explain(lane, failed, since)
+                    explained = self._explain(door, failed, since)
                     if plain or not (led_on or navigation.led_on) or not _is_unreachable(explained or failed):
                         if explained is None:
                             raise

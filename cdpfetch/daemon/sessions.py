@@ -17,6 +17,7 @@ from typing import Any
 
 from cdpfetch import addresses
 from cdpfetch.cdp.browser import Browser
+from cdpfetch.cdp.tab import Tab
 from cdpfetch.errors import CdpFetchError, InvalidRequest
 from cdpfetch.urls import parse_url
 
@@ -104,6 +105,14 @@ class Sessions:
             return []
         await asyncio.to_thread(_suffixes)
         return [_param(cookie) for cookie in await _cookies(browser) if site_of(_host(cookie)) in self._cleared]
+
+    async def lend(self, tab: Tab, host: str) -> None:
+        """Copy the profile's cookies of a host's site to the browser context of a tab.  Raises CdpError."""
+        await asyncio.to_thread(_suffixes)
+        site = site_of(host)
+        lent = [_param(cookie) for cookie in await _cookies(tab.browser) if site_of(_host(cookie)) == site]
+        if lent:
+            await tab.session.execute("Network.setCookies", {"cookies": lent})
 
     async def listed(self, browser: Browser) -> list[dict[str, Any]]:
         """Each site that has cookies in the profile: ``site``, ``recorded``, ``origins`` and ``cookies``.

@@ -7,11 +7,13 @@ from typing import Any
 
 import display
 import pytest
-from daemons import DEFAULTS, OTHER, daemon
+from daemons import DEFAULTS, MAIL, OTHER, daemon
 from testsite import Site, TlsSite
 
 from cdpfetch import config
 from cdpfetch.urls import parse_url
+
+TLS = Path(__file__).parents[1] / "fixtures" / "tls"
 
 
 @pytest.fixture
@@ -179,11 +181,30 @@ async def test_what_a_call_opened_is_closed_with_it(tmp_path: Path, sites: tuple
         assert all(lane["connections"] == 0 for lane in d.app.guard.status()["lanes"] if lane["name"] == "profile")
 
 
+@pytest.mark.parametrize("host", ["mail.test", "other.test"])
+async def test_a_certificate_that_counts_for_nothing_once_counts_the_next_time(
+    tmp_path: Path, sites: tuple[Site, Site, Site], host: str
+) -> None:
+    mail, other, _ = sites
+    with TlsSite(str(TLS / "cert.pem"), str(TLS / "key.pem")) as secure:
+        async with daemon(tmp_path, mail, other) as d:
+            d.network.ports[MAIL, 443] = d.network.ports[OTHER, 443] = secure.server_address[1]
+            assert (await d.fetch(f"http://{host}/set-cookie?name=login"))["ok"]
+            for _ in range(2):
+                assert (await d.fetch(f"https://{host}/keeps", insecure=True))["ok"]
+                # The connection of a moment ago still stands; nobody has verified its certificate.
+                document = await d.fetch(f"https://{host}/keeps")
+                assert document["error"]["code"] == "tls_failed", document
+            assert (await d.fetch(f"https://{host}/headers", insecure=True))["ok"]
+            lent = "login=1" if host == "mail.test" else None
+            assert cookies(secure, "/headers") == [lent], "a login counts, and only that"
+            assert [lane["name"] for lane in d.app.guard.status()["lanes"]] == ["profile", "anonymous"]
+
+
 async def test_http_is_upgraded_where_the_server_speaks_tls(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
     mail, other, _ = sites
-    certificate = Path(__file__).parents[1] / "fixtures" / "tls"
     settings = DEFAULTS._replace(network=DEFAULTS.network._replace(https_upgrade=True))
-    with TlsSite(str(certificate / "cert.pem"), str(certificate / "key.pem")) as secure:
+    with TlsSite(str(TLS / "cert.pem"), str(TLS / "key.pem")) as secure:
         async with daemon(tmp_path, mail, other, settings=settings) as d:
             d.network.ports[OTHER, 443] = secure.server_address[1]
             document = await d.fetch("http://other.test/page", insecure=True)
