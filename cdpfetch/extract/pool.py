@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from cdpfetch import process
@@ -93,12 +94,19 @@ class ExtractPool:
         return any(slot.sees_files for slot in self._slots)
 
     async def start(self) -> None:
-        """Begin to start all workers; returns at once."""
+        """Begin to start the workers, one after the other; returns at once.
+
+        The first one is soon needed, and Chrome starts meanwhile: the others would only be in their way.
+        """
         if self._closed:
             raise ExtractionFailed("closed", "the extraction pool is closed")
         sandbox.sweep(lambda pid: process.start_time(pid) is not None, self.place)
-        for slot in self._slots:
-            slot.boot()
+        self._boot_next(iter(self._slots))
+
+    def _boot_next(self, slots: Iterator[_Slot]) -> None:
+        slot = None if self._closed else next(slots, None)
+        if slot is not None:
+            slot.boot().add_done_callback(lambda _: self._boot_next(slots))
 
     async def run(self, job: Job, deadline: float) -> Answer:
         """The answer of a worker to ``job``.
