@@ -42,6 +42,8 @@ class AsyncClient:
     ) -> None:
         self.home = home if isinstance(home, Home) else Home(home) if home else find_home()
         self.start = start
+        # Whether a daemon that has to be started will need its browser at once; set by fetch_documents.
+        self._warm = False
         self.environment = environment
         # The open line to the daemon, made by the first call; replaced when the daemon went away.
         self._line: Line | None = None
@@ -109,6 +111,7 @@ class AsyncClient:
         ``on_status(index, event)`` gets the progress, ``on_document(index, document)`` each document when it is there.
         """
         fields = calls.fetch_fields(self.home, options)
+        self._warm = calls.needs_browser(fields)
         window = asyncio.Semaphore(calls.WINDOW)
 
         async def one(index: int, url: str) -> dict[str, Any]:
@@ -229,7 +232,7 @@ class AsyncClient:
             except NotRunning:
                 if not self.start:
                     raise
-                await asyncio.to_thread(_start, self.home, self.environment)
+                await asyncio.to_thread(_start, self.home, self.environment, self._warm)
                 continue
             except Gone:
                 # It is shutting down.
@@ -252,7 +255,7 @@ class AsyncClient:
             await asyncio.to_thread(Client(self.home).stop)
 
 
-def _start(home: Home, environment: Mapping[str, str] | None) -> None:
+def _start(home: Home, environment: Mapping[str, str] | None, warm: bool) -> None:
     from cdpfetch import starting
 
-    starting.start(home, environment)
+    starting.start(home, environment, warm=warm)

@@ -120,6 +120,11 @@ def document_of(url: str, event: Message) -> dict[str, Any]:
     return document
 
 
+def needs_browser(fields: Message) -> bool:
+    """Whether a fetch with these fields of the wire needs a browser for certain."""
+    return bool(fields.get("engine", "browser") == "browser")
+
+
 def failed(url: str, error: CdpFetchError, document: dict[str, Any] | None = None) -> dict[str, Any]:
     """The document of a URL that failed, with its error and an attempt filled in where they are missing."""
     from cdpfetch.artifacts import new_document

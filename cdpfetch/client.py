@@ -45,6 +45,8 @@ class Client:
         # Open from the first request on; None again when the daemon went away.
         self._connection: Connection | None = None
         self._next_id = 0
+        # Whether a daemon that has to be started will need its browser at once; set by fetch_documents.
+        self._warm = False
 
     def __enter__(self) -> Self:
         return self
@@ -104,6 +106,7 @@ class Client:
         ``on_status(url, event)`` gets the progress, ``on_document(index, document)`` each document when it is there.
         """
         fields = calls.fetch_fields(self.home, options)
+        self._warm = calls.needs_browser(fields)
         documents: list[dict[str, Any]] = [{} for _ in urls]
 
         def done(index: int, event: Message | CdpFetchError) -> None:
@@ -309,7 +312,7 @@ class Client:
                     raise
                 from cdpfetch import starting
 
-                starting.start(self.home, self.environment)
+                starting.start(self.home, self.environment, warm=self._warm)
                 continue
             except Gone:
                 # It is shutting down.

@@ -85,6 +85,11 @@ class Home:
         return os.path.join(self.run, "daemon.pid")
 
     @property
+    def chrome_version(self) -> str:
+        """What is remembered of the installed Chrome."""
+        return os.path.join(self.run, "chrome.json")
+
+    @property
     def lock(self) -> str:
         """Held (flock) by the daemon for its whole life."""
         return os.path.join(self.run, "daemon.lock")

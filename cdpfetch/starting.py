@@ -36,8 +36,10 @@ _PIPE_SWITCH = "--remote-debugging-pipe"
 _WORKER = "cdpfetch.extract"
 
 
-def start(home: Home, environment: Mapping[str, str] | None = None) -> None:
+def start(home: Home, environment: Mapping[str, str] | None = None, *, warm: bool = False) -> None:
     """See that a daemon accepts connections, spawning one (with ``environment``, default ours) when none does.
+
+    ``warm``: it will be asked for something that needs the browser, and may start that at once.
 
     Raises CdpFetchError: what the daemon reported (``browser_not_found`` ...), ``config_error`` for a home that can't
     be used, ``daemon_unavailable`` with the log's last lines when it died.
@@ -47,7 +49,7 @@ def start(home: Home, environment: Mapping[str, str] | None = None) -> None:
     deadline = time.monotonic() + START_SECONDS
     with _start_lock(home, deadline):
         while not answers(home):
-            report = _spawn(home, deadline, environment)
+            report = _spawn(home, deadline, environment, warm)
             if report.get("ready") is True:
                 return
             code = report.get("code")
@@ -183,7 +185,7 @@ def _await_holder(home: Home) -> None:
     end(home)
 
 
-def _spawn(home: Home, deadline: float, environment: Mapping[str, str] | None) -> dict[str, Any]:
+def _spawn(home: Home, deadline: float, environment: Mapping[str, str] | None, warm: bool) -> dict[str, Any]:
     """Start a daemon that outlives us, and return its ready line."""
     import select
 
@@ -192,7 +194,7 @@ def _spawn(home: Home, deadline: float, environment: Mapping[str, str] | None) -
     writer = _above_standard(writer)
     try:
         try:
-            _spawn_detached(home, writer, _environment(home, environment))
+            _spawn_detached(home, writer, _environment(home, environment), ["--warm"] if warm else [])
         finally:
             os.close(writer)
         line = b""
@@ -219,7 +221,7 @@ def daemon_command() -> list[str]:
     return [sys.executable or "python3", "-P", "-m", "cdpfetch.daemon"]
 
 
-def _spawn_detached(home: Home, writer: int, environment: dict[str, str]) -> None:
+def _spawn_detached(home: Home, writer: int, environment: dict[str, str], switches: list[str]) -> None:
     """Run the daemon as a grandchild in a session of its own, with nothing of ours open but the ready pipe.
 
     The shell ends at once, so that the daemon is never our child and leaves no zombie behind in a long-lived client.
@@ -236,7 +238,7 @@ def _spawn_detached(home: Home, writer: int, environment: dict[str, str]) -> Non
             (os.POSIX_SPAWN_DUP2, log, 2),
             (os.POSIX_SPAWN_DUP2, writer, ready_fd),
         ]
-        command = [*daemon_command(), "--ready-fd", str(ready_fd)]
+        command = [*daemon_command(), "--ready-fd", str(ready_fd), *switches]
         arguments = ["sh", "-c", 'cd /; "$0" "$@" &', *command]
         options: dict[str, Any] = {"file_actions": actions, "setsigmask": [], "setsigdef": [signal.SIGPIPE]}
         try:

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 from cdpfetch.errors import CdpFetchError
 
@@ -40,6 +41,7 @@ _MAC_APPS = (
     ("Microsoft Edge.app", "Microsoft Edge"),
 )
 
+_ASKING = threading.Lock()  # held while a version is asked for
 SETTING_HINT = (
     "install Chrome or Chromium (on Debian: apt-get install chromium), "
     "or name it: cdpfetch config set browser.executable_path /path/to/chrome"
@@ -118,7 +120,14 @@ class VersionCache:
         self._path = path
 
     def version(self, executable: str) -> str | None:
-        """The version of an executable, asked of it when it is not the one that is remembered; blocks."""
+        """The version of an executable, asked of it when it is not the one that is remembered; blocks.
+
+        Who asks while somebody else does waits for the same answer.
+        """
+        with _ASKING:
+            return self._version(executable)
+
+    def _version(self, executable: str) -> str | None:
         try:
             with open(self._path, encoding="utf-8") as file:
                 known = json.load(file)

@@ -9,6 +9,7 @@ import logging
 import logging.handlers
 import os
 import sys
+import threading
 from io import TextIOWrapper
 from typing import Any
 
@@ -36,10 +37,12 @@ def main(argv: list[str] | None = None) -> int:
         lock.acquire()
         set_up_log(home, options.verbose)
         heap.bound()  # while there is but one thread
+        if options.warm:
+            threading.Thread(target=_learn_version, args=(home, settings), name="chrome-version", daemon=True).start()
         from cdpfetch.daemon import app  # after the lock: a daemon that loses the race need not load it all
 
         log.info("cdpfetch %s serves %s as process %d", __version__, home.root, os.getpid())
-        app.run(home, settings, lock, report.ready)
+        app.run(home, settings, lock, report.ready, warm=options.warm)
     except CdpFetchError as error:
         log.error("%s", error)
         report.failed(error)
@@ -59,6 +62,7 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cdpfetch daemon", description="Run the cdpfetch daemon in the foreground.")
     parser.add_argument("--ready-fd", type=int, metavar="FD", help="write one JSON line there when serving, or why not")
+    parser.add_argument("--warm", action="store_true", help="start Chrome at once: something is about to be fetched")
     parser.add_argument("--verbose", action="store_true", help="log to standard error as well, in detail")
     parser.add_argument(
         "--cdp-url",
@@ -66,6 +70,14 @@ def _parser() -> argparse.ArgumentParser:
         help="attach to a browser that runs already (ws://..., http://HOST:PORT) and start none",
     )
     return parser
+
+
+def _learn_version(home: paths.Home, settings: config.Config) -> None:
+    """Ask Chrome for its version, which its command line needs, while the daemon is being loaded."""
+    from cdpfetch.cdp.discovery import VersionCache, find_chrome
+
+    with contextlib.suppress(CdpFetchError):  # who needs a browser will hear of it
+        VersionCache(home.chrome_version).version(find_chrome(settings.browser.executable_path))
 
 
 def _environment(cdp_url: str | None) -> dict[str, str]:

@@ -111,8 +111,11 @@ class App:
         self._drain = drain
         self._stop.set()
 
-    async def run(self, listener: socket.socket, ready: Callable[[], None]) -> None:
-        """Serve on ``listener`` until told to stop, or idle for ``fetch.daemon_idle`` seconds."""
+    async def run(self, listener: socket.socket, ready: Callable[[], None], *, warm: bool = False) -> None:
+        """Serve on ``listener`` until told to stop, or idle for ``fetch.daemon_idle`` seconds.
+
+        ``warm``: Chrome starts at once, and not for the first fetch.
+        """
         loop = asyncio.get_running_loop()
         for sig in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(sig, self.stop, True)
@@ -123,6 +126,8 @@ class App:
         ]
         try:
             await self.start()
+            if warm:
+                chores.append(asyncio.create_task(self.supervisor.warm(), name="warm-browser"))
             await self.server.start(listener)
             ready()
             await self._stop.wait()
@@ -206,15 +211,17 @@ def _guard(config: settings.Config) -> Guard:
     return Guard(resolver=resolver, upstream=pac)
 
 
-def run(home: paths.Home, config: settings.Config, lock: InstanceLock, ready: Callable[[], None]) -> None:
-    """Run a daemon whose lock is held."""
+def run(
+    home: paths.Home, config: settings.Config, lock: InstanceLock, ready: Callable[[], None], *, warm: bool = False
+) -> None:
+    """Run a daemon whose lock is held; ``warm`` as for ``App.run``."""
 
     def serving() -> None:
         ready()
         activation.notify("READY=1")
 
     async def main() -> None:
-        await App(home, config).run(activation.listener(home.socket) or lock.bind(), serving)
+        await App(home, config).run(activation.listener(home.socket) or lock.bind(), serving, warm=warm)
 
     lock.write_pidfile(__version__)
     asyncio.run(main())

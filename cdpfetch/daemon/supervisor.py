@@ -115,6 +115,12 @@ class Supervisor:
             if self._users == 0 and not self._stopping:
                 self._idle = asyncio.create_task(self._close_when_idle(), name="browser-idle")
 
+    async def warm(self) -> None:
+        """Start the browser for somebody who is about to need it, and will hear of it where that fails."""
+        with contextlib.suppress(CdpFetchError, CdpError):
+            async with self.use():
+                pass
+
     @property
     def held(self) -> bool:
         """Whether everybody waits for somebody who needs the profile."""
@@ -245,7 +251,7 @@ class Supervisor:
         paths.ensure_private_dir(self.profile_dir)
         await profile.await_leftover(self.profile_dir)
         profile.prepare(self.profile_dir)
-        versions = VersionCache(os.path.join(self._home.run, "chrome.json"))
+        versions = VersionCache(self._home.chrome_version)
         version = await asyncio.to_thread(versions.version, executable)
         argv = self._command(executable, version)
         log.info("starting %s", " ".join(argv))
@@ -279,7 +285,7 @@ class Supervisor:
             executable = find_chrome(self._config.browser.executable_path)
         except CdpFetchError:
             return None
-        return VersionCache(os.path.join(self._home.run, "chrome.json")).version(executable)
+        return VersionCache(self._home.chrome_version).version(executable)
 
     async def _prove(self, browser: Browser) -> None:
         """See that Chrome reaches the network through the guard; a browser that does not is closed at once."""

@@ -36,7 +36,7 @@ class Runner(_proto.Base):  # type: ignore[misc]
         environ = {**os.environ, "CDPFETCH_HOME": self.home, "CDPFETCH_NETWORK_ALLOW": allow}
         reader, writer = os.pipe()
         self.daemon = subprocess.Popen(  # noqa: ASYNC220 - once, before anything is measured
-            [sys.executable, *DAEMON, "--ready-fd", str(writer)],
+            [sys.executable, *DAEMON, "--warm", "--ready-fd", str(writer)],
             env=environ,
             pass_fds=[writer],
             stdin=subprocess.DEVNULL,

@@ -135,7 +135,7 @@ class Daemon:
         command = [os.path.join(HERE, "bare_daemon.py")] if bare else ["-m", "cdpfetch.daemon"]
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, *command, "--ready-fd", str(writer)],
+            [sys.executable, *command, "--warm", "--ready-fd", str(writer)],
             env=self.environ,
             pass_fds=[writer],
             stdin=subprocess.DEVNULL,

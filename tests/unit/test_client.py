@@ -1,5 +1,6 @@
 """The blocking client against scripted daemons: starting, multiplexing, and every way in which a daemon can fail."""
 
+import contextlib
 import json
 import os
 import signal
@@ -41,6 +42,20 @@ def test_the_first_call_starts_a_daemon_and_later_ones_use_it(fake):
     with Client(fake.root) as client:
         assert client.fetch("fake:ok:Two").title == "Two"
     assert len(fake.starts) == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "warm"),
+    [
+        (lambda client: client.fetch("fake:ok"), True),
+        (lambda client: client.fetch("fake:ok", engine="http"), False),
+        (lambda client: client.request({"op": "sessions"}), False),
+    ],
+)
+def test_only_for_a_fetch_that_needs_it_the_browser_starts_with_the_daemon(fake, ask, warm):
+    with Client() as client, contextlib.suppress(CdpFetchError):
+        ask(client)
+    assert ("--warm" in process.command_line(fake.starts[0])) == warm
 
 
 def test_the_daemon_is_detached(fake):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,16 @@ def test_the_version_is_asked_once(tmp_path: Path) -> None:
     program(tmp_path / "chrome", f"#!/bin/sh\necho asked >> {tmp_path}/log\necho Chromium 20.0.0.1\n")
     os.utime(executable, (1, 1))
     assert cache.version(executable) == "20.0.0.1"
+
+
+def test_who_asks_meanwhile_waits_for_the_same_answer(tmp_path: Path) -> None:
+    executable = program(
+        tmp_path / "chrome", f"#!/bin/sh\necho asked >> {tmp_path}/log\nsleep 0.2\necho Chromium 1.2.3.4\n"
+    )
+    path = str(tmp_path / "version.json")
+    with ThreadPoolExecutor() as pool:
+        assert list(pool.map(lambda _: VersionCache(path).version(executable), range(4))) == ["1.2.3.4"] * 4
+    assert (tmp_path / "log").read_text() == "asked\n"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"stamp": 1, "version": 2}', "\0"])

@@ -142,8 +142,17 @@ async def test_a_start_that_is_sent_away_is_a_profile_in_use_and_no_crash(
             assert caught.value.code == "profile_in_use"
 
 
+async def test_it_can_be_started_before_it_is_used(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as s:
+        await s.warm()
+        assert s.state == "running"
+        async with s.use():
+            assert len(starts(tmp_path)) == 1
+
+
 async def test_no_browser_is_said(tmp_path: Path) -> None:
     async with supervised(tmp_path, executable_path=str(tmp_path / "missing")) as s:
+        await s.warm()  # nobody to tell yet
         with pytest.raises(CdpFetchError) as caught:
             async with s.use():
                 pass
