@@ -223,11 +223,11 @@ class FetchService:
 
         Chrome keeps its connections, by context, and would use one whose certificate nobody has verified for others.
         """
-        like = next((guarded for guarded in self._lanes.guarded() if guarded.name == lane), None)
-        if like is None or not visit.options.visit.insecure:
+        own = self._lanes.apart(self._new_name(), lane) if visit.options.visit.insecure else None
+        if own is None:
             yield lane
             return
-        async with self._opened(like._replace(name=self._new_name())) as name:
+        async with self._opened(own) as name:
             yield name
 
     async def _past_wall(self, visit: _Visit, clock: _Clock, trail: _Trail) -> tuple[Landing, list[str]]:

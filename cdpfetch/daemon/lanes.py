@@ -61,6 +61,10 @@ class Lanes:
         lanes = _OneLane(name, [*self._allow, *allow], self._deny)
         return Lane(name, lanes._opened, None, self._idle_bytes), lanes
 
+    def apart(self, name: str, like: str) -> Lane | None:
+        """A lane ``name`` that may reach what the lane ``like`` may; None where that is a single call's already."""
+        return next((lane._replace(name=name) for lane in self.guarded() if lane.name == like), None)
+
     def parse(self, text: str, *, max_length: int = MAX_URL) -> Url:
         """The parsed URL when nothing that can be seen without resolving its name forbids it in every lane.
 

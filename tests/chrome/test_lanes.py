@@ -201,6 +201,28 @@ async def test_a_certificate_that_counts_for_nothing_once_counts_the_next_time(
             assert [lane["name"] for lane in d.app.guard.status()["lanes"]] == ["profile", "anonymous"]
 
 
+async def test_a_visit_that_takes_every_certificate_reaches_no_more_than_others(
+    tmp_path: Path, sites: tuple[Site, Site, Site]
+) -> None:
+    mail, other, internal = sites
+    async with daemon(tmp_path, mail, other, internal.netloc) as d:
+        assert (await d.fetch("http://mail.test/set-cookie?name=login"))["ok"]
+        inside = internal.url("/secret")
+        assert (await d.fetch(f"http://other.test/embeds?url={inside}", insecure=True))["ok"]
+        document = await d.fetch(f"http://other.test/redirect-out?to={inside}", insecure=True)
+        assert document["error"]["code"] == "blocked_address", document
+        assert internal.requests == []
+        # From the profile to another site: that goes on without what was lent.
+        document = await d.fetch("http://mail.test/redirect-out?to=http://other.test/headers", insecure=True)
+        assert document["ok"], document
+        assert cookies(mail, "/redirect-out") == ["login=1"]
+        assert set(cookies(other, "/headers")) == {None}
+        # What such a visit sets is not kept.
+        assert (await d.fetch("http://mail.test/set-cookie?name=more", insecure=True))["ok"]
+        assert (await d.fetch("http://mail.test/headers"))["ok"]
+        assert cookies(mail, "/headers") == ["login=1"]
+
+
 async def test_http_is_upgraded_where_the_server_speaks_tls(tmp_path: Path, sites: tuple[Site, Site, Site]) -> None:
     mail, other, _ = sites
     settings = DEFAULTS._replace(network=DEFAULTS.network._replace(https_upgrade=True))

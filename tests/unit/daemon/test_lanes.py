@@ -98,6 +98,19 @@ async def test_a_call_that_opens_more_has_a_lane_of_its_own() -> None:
         judge.parse("http://127.0.0.1:9001/")
 
 
+def test_a_lane_apart_reaches_what_the_other_one_does() -> None:
+    judge = lanes("127.0.0.1:8000")
+    inside = parse_url("http://127.0.0.1:8000/")
+    for like, allowed in ((PROFILE, True), (ANONYMOUS, False)):
+        apart = judge.apart("call-1", like)
+        (other,) = (lane for lane in judge.guarded() if lane.name == like)
+        assert apart is not None
+        assert apart == other._replace(name="call-1")
+        assert apart.policy.judge_host(inside).allowed is allowed
+        assert not apart.policy.judge_host(parse_url("http://denied.example/")).allowed
+    assert judge.apart("call-2", "call-1") is None, "the lane of a call is its own already"
+
+
 @pytest.mark.parametrize("site", ["", "a b", "https://x.example/", "x.example:80"])
 def test_sites_are_host_names(site: str) -> None:
     with pytest.raises(ConfigError, match=r"fetch\.profile_sites"):
