@@ -78,9 +78,9 @@ def browser_pid(client: Client) -> int:
 
 
 def idle(client: Client) -> bool:
-    """Whether no fetch has a tab and no tab but spare ones is open."""
+    """Whether no fetch has a tab, and none is open but two spare ones and six that wait for a page of their origin."""
     status = client.status()
-    return status["requests"] == {**status["requests"], "active": 0, "queued": 0} and status["browser"]["tabs"] <= 2
+    return status["requests"] == {**status["requests"], "active": 0, "queued": 0} and status["browser"]["tabs"] <= 8
 
 
 # ---- killed

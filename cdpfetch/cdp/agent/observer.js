@@ -45,14 +45,19 @@ function refreshDelay() {
 // The time that an idle callback is given ends with the next timer or frame, and is 50 ms at most: given all of it,
 // nothing is due on the page's thread for so long.
 const RESTFUL = 45;
+// A timer that sets itself anew again and again is not counted there: the text must have been still for so long (ms).
+const STILL = 20;
 
 // Whether the page's thread comes to rest within so many milliseconds; waits for that.
 function comesToRest(ms) {
   const until = performance.now() + ms;
   return new Promise((resolve) => {
     const ask = () => requestIdleCallback((deadline) => {
-      if (!deadline.didTimeout && deadline.timeRemaining() >= RESTFUL) resolve(true);
-      else if (performance.now() >= until) resolve(false);
+      const now = performance.now();
+      const free = !deadline.didTimeout && deadline.timeRemaining() >= RESTFUL;
+      if (free && now - changedAt >= STILL) resolve(true);
+      else if (now >= until) resolve(false);
+      else if (free) setTimeout(ask, STILL - (now - changedAt));
       else ask();
     }, { timeout: Math.max(1, until - performance.now()) });
     ask();
