@@ -3,6 +3,7 @@
 const SILENT = new Set(['SCRIPT', 'STYLE', 'LINK', 'META', 'TITLE', 'TEMPLATE', 'NOSCRIPT', 'HEAD']);
 let changedAt = performance.now();
 let lastLength = -1;
+let changes = 0; // of the text since the document has loaded
 const speaks = (node) => node.nodeType === 3
   ? !(node.parentNode && SILENT.has(node.parentNode.nodeName)) && /\S/.test(node.data)
   : node.nodeType === 1 && !SILENT.has(node.nodeName) && /\S/.test(node.textContent);
@@ -10,7 +11,11 @@ const observer = new MutationObserver((records) => {
   for (const record of records) {
     const speaking = record.type === 'characterData' ? speaks(record.target)
       : Array.prototype.some.call(record.addedNodes, speaks);
-    if (speaking) { changedAt = performance.now(); return; }
+    if (speaking) {
+      changedAt = performance.now();
+      if (document.readyState === 'complete') changes += 1;
+      return;
+    }
   }
 });
 observer.observe(document, { subtree: true, childList: true, characterData: true });
@@ -45,8 +50,10 @@ function refreshDelay() {
 // The time that an idle callback is given ends with the next timer or frame, and is 50 ms at most: given all of it,
 // nothing is due on the page's thread for so long.
 const RESTFUL = 45;
-// A timer that sets itself anew again and again is not counted there: the text must have been still for so long (ms).
-const STILL = 20;
+// A timer that sets itself anew again and again is not counted there: the text must have been still for so long (ms),
+// and have changed no more than so often since the load.
+const STILL = 12;
+const RESTLESS = 3;
 
 // Whether the page's thread comes to rest within so many milliseconds; waits for that.
 function comesToRest(ms) {
@@ -54,11 +61,10 @@ function comesToRest(ms) {
   return new Promise((resolve) => {
     const ask = () => requestIdleCallback((deadline) => {
       const now = performance.now();
-      const free = !deadline.didTimeout && deadline.timeRemaining() >= RESTFUL;
+      const free = changes <= RESTLESS && !deadline.didTimeout && deadline.timeRemaining() >= RESTFUL;
       if (free && now - changedAt >= STILL) resolve(true);
       else if (now >= until) resolve(false);
-      else if (free) setTimeout(ask, STILL - (now - changedAt));
-      else ask();
+      else ask(); // not by a timer: where scripts are switched off none fires
     }, { timeout: Math.max(1, until - performance.now()) });
     ask();
   });
