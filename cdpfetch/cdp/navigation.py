@@ -205,7 +205,7 @@ class Navigation:
             self._life.parsed(now)
         elif kind == "loaded":
             self._life.loaded(now)
-        elif kind == "socket":
+        elif kind == "channel":
             self._life.channel_opened()
 
     def _network(self, kind: str, data: dict[str, Any], now: float) -> None:

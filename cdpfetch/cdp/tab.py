@@ -32,19 +32,19 @@ log = logging.getLogger(__name__)
 
 WORLD = "cdpfetch"
 _AGENT_PARTS = ("shadow", "observer", "consent", "signals", "serializer", "images", "agent")
-# Frames in processes of their own come to us by themselves, from the page and from such frames alike.
+# Frames in processes of their own and workers come to us by themselves, from the page and from such frames alike.
 _AUTO_ATTACH = {
     "autoAttach": True,
     "waitForDebuggerOnStart": False,
     "flatten": True,
-    "filter": [{"type": "iframe"}, {"exclude": True}],
+    "filter": [{"type": "iframe"}, {"type": "worker"}, {"exclude": True}],
 }
 # Dialogs that a page may show before its scripts are stopped.
 MAX_DIALOGS = 10
-# Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
 # What waits for a decision on its way: every document, when it is asked for and when it is answered.
 _INTERCEPTED = [{"resourceType": "Document", "requestStage": stage} for stage in ("Request", "Response")]
 _STYLES = {"resourceType": "Stylesheet", "requestStage": "Request"}
+# Events of the main frame after which the page's answer to a question is no longer of use, or will not come.
 _URGENT = frozenset({"paused", "moving", "committed", "download", "gone"})
 _NO_AGENT = "cdpfetch: no agent"
 
@@ -93,7 +93,7 @@ class Tab:
         self.uses = 0  # visits that it has served before (see renewal.py)
         self.origin: str | None = None  # of the main frame's documents so far
         self.spoilt: str | None = None  # why it can serve no other visit, once that is so
-        self.settled = False  # whether its visit has ended with a page on which nothing was under way
+        self.settled = False  # whether its visit has ended with a page that is whole
         self.grown = False  # whether its viewport is another than a new tab's
         self.once: str | None = None  # id of a script that only the next document of the main frame is to run
         self._loader = ""  # the loader of the main frame's document
@@ -122,8 +122,8 @@ class Tab:
             ("Network.loadingFinished", self._put("finished")),
             ("Network.loadingFailed", self._put("failed")),
             ("Network.requestServedFromCache", self._put("cached")),
-            ("Network.webSocketCreated", self._put("socket")),
-            ("Target.attachedToTarget", self._attached),
+            ("Network.webSocketCreated", self._put("channel")),
+            ("Target.attachedToTarget", functools.partial(self._attached, session)),
         ):
             session.on(event, handler)
         session.on_closed(lambda cause: self.put("gone", cause))
@@ -338,16 +338,22 @@ class Tab:
             self.frames.discard(params["frameId"])
         self._worlds.pop(params["frameId"], None)
 
-    def _attached(self, params: AttachedToTargetEvent) -> None:
-        self.spoil("it has shown documents of several origins")
+    def _attached(self, parent: Session, params: AttachedToTargetEvent) -> None:
         info = params["targetInfo"]
+        if info["type"] == "worker":
+            # It may bring text without a request, and goes on for a while when its page has gone.
+            self.spoil("its page has started a worker")
+            self.put("channel", params)
+            parent.send("Target.detachFromTarget", {"sessionId": params["sessionId"]})
+            return
+        self.spoil("it has shown documents of several origins")
         session = self.browser.connection.attach(params["sessionId"], info["targetId"])
         frame_id = info["targetId"]
         self.frame_sessions[frame_id] = session
         self.frames.add(frame_id)
         self._worlds.pop(frame_id, None)
         session.on("Page.frameNavigated", self._inner_frame_navigated)
-        session.on("Target.attachedToTarget", self._attached)
+        session.on("Target.attachedToTarget", functools.partial(self._attached, session))
         session.on_closed(lambda cause: self._frame_session_closed(frame_id, session))
         session.send("Page.enable")
         session.send(

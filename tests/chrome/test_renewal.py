@@ -67,6 +67,7 @@ async def test_what_a_page_stores_on_its_own_way_stays(tmp_path: Path, sites: tu
     [
         "/embeds?url=http://mail.test/page",
         "/dialog",
+        "/weapon/workers",
         "/redirect-out?to=http://mail.test/page",
         "/file.pdf",
         "/status/404",
