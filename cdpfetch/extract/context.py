@@ -66,21 +66,13 @@ def kin(found: list[Block], rows: list[list[float]], kinds: list[int]) -> Kin:
         chains.append([numbers.setdefault(above[min(level, last)], len(numbers)) for level in _LEVELS])
     sizes = [max(0.5, float(block.words)) for block in found]
     own = [[row[index] for index in _OWN_INDEXES] for row in rows]
-    return Kin(sizes, chains, kinds, own, *_sections([row[_HEADING] > 0 for row in rows]))
+    is_heading = [row[_HEADING] > 0 for row in rows]
+    return Kin(sizes, chains, kinds, own, sections.numbers(is_heading), _heads(is_heading))
 
 
-def _sections(heading: list[bool]) -> tuple[list[int], list[int]]:
-    """For each block the number of its section, and the last heading at or before it."""
-    numbers, heads = [], []
-    number, head = 0, -1
-    for index, is_heading in enumerate(heading):
-        if is_heading:
-            # Headings that follow each other open one section.
-            number += index > 0 and not heading[index - 1]
-            head = index
-        numbers.append(number)
-        heads.append(head)
-    return numbers, heads
+def _heads(is_heading: list[bool]) -> list[int]:
+    """For each block the last heading at or before it, -1 before the first."""
+    return list(accumulate((index if heading else -1 for index, heading in enumerate(is_heading)), max))
 
 
 def second_rows(kin: Kin, chances: list[float]) -> list[list[float]]:

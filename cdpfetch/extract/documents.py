@@ -52,8 +52,6 @@ _CELL_ERRORS = {
     "Value": "#VALUE!",
 }
 _CELL_ERROR = re.compile(r"\\?#ERR: (" + "|".join(_CELL_ERRORS) + r")\b")
-_LONE_MARK = re.compile(r"^\[\^\w+\]\n\n", re.MULTILINE)
-_NOTE_BREAK = re.compile(r"^(\[\^\w+\]:)\n {4}", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"^---\ntitle: .*\n---\n+", re.MULTILINE)
 _FILE_LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?:[^():\s]*\.x?html?)?(?:#[^()\s]*)?(?<!\()\)")
 _ENCRYPTED = re.compile(r"password|encrypt|protected", re.IGNORECASE)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from math import log2
+from operator import itemgetter
 
 from cdpfetch.extract.segment import Block
 
@@ -10,18 +12,25 @@ NAMES = ("section_blocks", "section_chars", "section_density", "section_long", "
 _LONG_WORDS = 15
 
 
-def rows(found: list[Block], heads: list[bool]) -> list[list[float]]:
-    """For each block the features of its section, in the order of `NAMES`.
+def numbers(heads: list[bool]) -> list[int]:
+    """For each block the number of its section; ``heads`` says which blocks are headings.
 
-    A section is a heading and what follows up to the next one; ``heads`` says which blocks are headings.
+    A section is a heading, or several that follow each other, and what comes up to the next one.
     """
+    out, number = [], 0
+    for index, is_heading in enumerate(heads):
+        number += is_heading and index > 0 and not heads[index - 1]
+        out.append(number)
+    return out
+
+
+def rows(found: list[Block], heads: list[bool]) -> list[list[float]]:
+    """For each block the features of its section, in the order of `NAMES`; ``heads`` as for `numbers`."""
     out: list[list[float]] = []
-    start = 0
-    for index in range(1, len(found) + 1):
-        if index == len(found) or (heads[index] and not heads[index - 1]):
-            row = _row(found[start:index])
-            out += [[*row, log2(1 + place)] for place in range(index - start)]
-            start = index
+    for _, section in groupby(zip(numbers(heads), found, strict=True), key=itemgetter(0)):
+        blocks = [block for _, block in section]
+        row = _row(blocks)
+        out += [[*row, log2(1 + place)] for place in range(len(blocks))]
     return out
 
 

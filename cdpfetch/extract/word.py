@@ -144,10 +144,10 @@ class _Reader:
         """A table with its spans; a cell that goes on with the one above it adds to that one's rows."""
         grid: list[list[list[str | int]]] = []
         open_cells: dict[int, list[str | int]] = {}
-        for row in _rows(table):
+        for row in _parts(table, "tr"):
             cells: list[list[str | int]] = []
             column = 0
-            for cell in _cells(row):
+            for cell in _parts(row, "tc"):
                 about = child(cell, "tcpr")
                 across = int(span) if (span := _value(about, "gridspan")).isdecimal() else 1
                 merge = child(about, "vmerge")
@@ -174,20 +174,13 @@ def _flat(holder: Element, depth: int) -> Iterator[Element]:
             yield from _flat(node, depth + 1)
 
 
-def _rows(table: Element) -> Iterator[Element]:
-    for node in table:
-        if local_name(node) == "tr":
+def _parts(holder: Element, name: str) -> Iterator[Element]:
+    """The rows of a table (``tr``) or the cells of a row (``tc``), looking into what only wraps them."""
+    for node in holder:
+        if local_name(node) == name:
             yield node
         elif local_name(node) in _WRAPPERS:
-            yield from (kid for kid in node.iter() if local_name(kid) == "tr")
-
-
-def _cells(row: Element) -> Iterator[Element]:
-    for node in row:
-        if local_name(node) == "tc":
-            yield node
-        elif local_name(node) in _WRAPPERS:
-            yield from (kid for kid in node.iter() if local_name(kid) == "tc")
+            yield from (kid for kid in node.iter() if local_name(kid) == name)
 
 
 def _lists(items: list[_Item]) -> str:
