@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         lock.acquire()
         set_up_log(home, options.verbose)
         heap.bound()  # while there is but one thread
-        if options.warm:
+        if options.warm and not settings.browser.cdp_url:
             threading.Thread(target=_learn_version, args=(home, settings), name="chrome-version", daemon=True).start()
         from cdpfetch.daemon import app  # after the lock: a daemon that loses the race need not load it all
 

@@ -44,8 +44,8 @@ _PAGE_SHARE = 2
 LANE_SHARE = _PAGE_SHARE + 1
 # How often redirects may lead from one lane to another.
 _LANE_CHANGES = 4
-# How the network fails: https, for http to be tried instead, or where a page leads on by itself.
-_INSECURE = frozenset({"connection_failed", "tls_failed", "timeout", "dns_failed"})
+# How the network fails: of https, for http to be tried instead; where a page leads on, for the page to be read itself.
+_UNREACHABLE = frozenset({"connection_failed", "tls_failed", "timeout", "dns_failed"})
 # What Chrome says when the guard refuses or can't connect.
 _GUARDED_ERRORS = (
     "net::ERR_SOCKS_",
@@ -264,7 +264,7 @@ class FetchService:
         except (NavigationFailed, NavigationTimeout, CdpFetchError, TimeoutError) as error:
             fault = CdpFetchError("timeout", "it took too long") if isinstance(error, TimeoutError) else error
             public = faults.public_error(fault)
-            if public.code not in _INSECURE or asyncio.get_running_loop().time() >= visit.end:
+            if public.code not in _UNREACHABLE or asyncio.get_running_loop().time() >= visit.end:
                 raise
             log.info("%s is fetched by http: %s", visit.url.href, public)
             return await self._visit(visit, clock, trail), f"fetched by http, since https failed: {public.reason}"
@@ -443,7 +443,7 @@ class _Clock:
 
 def _is_unreachable(fault: CdpFetchError | _Failed) -> bool:
     """Whether a visit failed for the network, rather than for what may be visited."""
-    return faults.public_error(fault).code in _INSECURE
+    return faults.public_error(fault).code in _UNREACHABLE
 
 
 def _outcome(document: dict[str, Any]) -> str:
