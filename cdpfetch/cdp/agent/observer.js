@@ -96,16 +96,16 @@ function matches(selector) {
 
 function pulse(selector) {
   if (document.readyState !== 'loading' && refuseConsent()) changedAt = performance.now();
+  const now = performance.now(); // before the look at its text, which may take long and holds the page meanwhile
   const text = visibleText();
-  const now = performance.now();
   if (text.length !== lastLength) {
-    if (lastLength >= 0) changedAt = now;
+    if (lastLength >= 0) changedAt = performance.now();
     lastLength = text.length;
   }
   return {
     readyState: document.readyState,
     scripted: isScripted(),
-    still: (now - changedAt) / 1000,
+    still: Math.max(0, now - changedAt) / 1000,
     length: text.trim().length,
     waiting: isWaiting(text),
     matched: matches(selector),
